@@ -6,6 +6,7 @@ on, and calls the function proper with them. What is constant is computed, op by
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
@@ -14,12 +15,12 @@ import numpy as np
 
 from transload.context import current
 from transload.errors import Finding, ShapeError, UsageError, merge_findings
-from transload.ir.attributes import Symbol
+from transload.ir.attributes import OpaqueAttr, Symbol
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import Dense
 from transload.ir.core import Block, Op, Value
 from transload.ir.module import Module, update_function_type
-from transload.ir.types import BOOL, I64, FloatType, TensorType, Type
+from transload.ir.types import BOOL, I64, FloatType, IntegerType, TensorType, Type
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import calls_itself, inline_calls, named_functions
 from transload.passes.shapes import infer_op
@@ -29,11 +30,14 @@ __all__ = ["choose_branches", "refine"]
 
 MAX_SIZE = 4096
 """Elements of a result that is computed here: sizes and what they are made of, not weights."""
+_SHAPES = "indices_of_shape_operands"
+"""The attribute of a call that says which of its operands are the shapes of its results."""
 
 
 def refine(module: Module) -> None:
     """Make static what follows from the types of the main function's arguments; `UsageError` where an assertion fails."""
-    if not any(_is_dynamic(value.type) for op in module.walk() for value in (*op.results, *_arguments(op))):
+    if not any(_SHAPES in op.attributes or any(_is_dynamic(value.type) for value in (*op.results, *_arguments(op)))
+               for op in module.walk()):
         return
     inline_calls(module)
     called = _called(module)
@@ -95,6 +99,7 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoi
         op, before = following, following.prev
         following = op.next
         if op.name == "stablehlo.custom_call":
+            _take_shapes(op)
             rule = _CALLS.get(str(op.attributes.get("call_target_name")))
             if rule is not None and has_form is not None and has_form(op):
                 rule(op)
@@ -311,6 +316,52 @@ def _become(op: Op, name: str, operands: int, attributes: dict[str, Any]) -> Non
     op.attributes = attributes
 
 
+def _take_shapes(op: Op) -> None:
+    """Give the results of a call the shapes that are among its operands, and drop these.
+
+    An implementation is told of them for what it makes of open sizes; a call of known ones has none.
+    """
+    places = op.attributes.get(_SHAPES)
+    told = places.numpy().ravel().tolist() if isinstance(places, Dense) else []
+    if not told or len(told) != len(op.results) or not all(_is_list(op, place) for place in told):
+        return
+    shapes = [_sizes(op, place) for place in told]
+    left = [place for place in range(len(op.operands)) if place not in told]
+    aliases = _renumbered(op.attributes.get("output_operand_aliases"), left)
+    if None in shapes or aliases is None:
+        return
+    for result, shape in zip(op.results, shapes, strict=True):
+        type_ = result.type
+        if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) != len(shape) or any(
+                size not in (None, other) for size, other in zip(type_.shape, shape, strict=True)):
+            raise ShapeError(f"{op.called}: {type_} is given the shape {list(shape)}")
+        result.type = type_.with_shape(shape)
+    op.operands = [op.operands[place] for place in left]
+    del op.attributes[_SHAPES]
+    layouts = op.attributes.get("operand_layouts")
+    if layouts is not None:
+        op.attributes["operand_layouts"] = [layouts[place] for place in left if place < len(layouts)]
+    if aliases:
+        op.attributes["output_operand_aliases"] = aliases
+
+
+def _is_list(op: Op, place: int) -> bool:
+    """Whether a call has an operand of that number, and it is a list of integers."""
+    type_ = op.operands[place].type if 0 <= place < len(op.operands) else None
+    return isinstance(type_, TensorType) and type_.rank == 1 and isinstance(type_.element, IntegerType)
+
+
+def _renumbered(aliases: Any, left: list[int]) -> list[OpaqueAttr] | None:
+    """Aliases of results with operands, of which those numbered `left` stay; None where one of the others has an alias."""
+    made = []
+    for alias in aliases or ():
+        before, number, after = re.split(r"(?<=operand_index = )(-?\d+)", alias.text, maxsplit=1)
+        if int(number) not in left:
+            return None
+        made.append(OpaqueAttr(f"{before}{left.index(int(number))}{after}"))
+    return made
+
+
 def _reduce_window(op: Op) -> None:
     """Inputs, initial values, and the windows: sizes, strides, dilations of inputs and windows, padding."""
     values = len(op.operands) - 5
@@ -354,6 +405,15 @@ def _top_k(op: Op) -> None:
         for value, each in zip(found.results, types, strict=True)])
 
 
+def _approximate_top_k(op: Op) -> None:
+    """What `ApproxTopK` takes, and how many are kept, which that is told."""
+    numbers, config = _numbers(op, 4), op.attributes.get("mhlo.backend_config")
+    if numbers is None or not isinstance(config, dict):
+        return
+    _become(op, op.name, 4, op.attributes)
+    op.attributes |= {"call_target_name": "ApproxTopK", "mhlo.backend_config": {**config, "top_k": numbers[0]}}
+
+
 def _random_bits(op: Op) -> None:
     """A state, and the shape of the bits."""
     shape, algorithm = _sizes(op, 1), op.attributes.get("rng_algorithm")
@@ -378,5 +438,6 @@ _CALLS: dict[str, Callable[[Op], None]] = {
     "shape_assertion": _assert,
     "stablehlo.dynamic_reduce_window": _reduce_window,
     "stablehlo.dynamic_top_k": _top_k,
+    "stablehlo.dynamic_approx_top_k": _approximate_top_k,
     "stablehlo.dynamic_rng_bit_generator": _random_bits,
 }

@@ -11,6 +11,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError, ShapeError
+from transload.ir.verify import check
 
 jax = pytest.importorskip("jax")
 jnp, lax = jax.numpy, jax.lax
@@ -112,3 +113,88 @@ def test_calls_that_give_other_sizes_are_not_known(tmp_path: Path) -> None:
     }""")
     with pytest.raises(ConversionError, match="nobody here knows what 'Sharding' computes"):
         transload.lower(transload.load(file, inputs={"arg0": (2, 4)}), "tosa")
+
+
+def definite(a: Any) -> Any:
+    return a @ a.swapaxes(-1, -2) + jnp.eye(a.shape[-1])
+
+
+WITH_SHAPES: dict[str, tuple[Callable[..., Any], str]] = {
+    "cholesky": (lambda a: jnp.linalg.cholesky(definite(a)), "s, 4, 4"),
+    "upper cholesky": (lambda a: jnp.linalg.cholesky(definite(a), upper=True), "s, 3, 3"),
+    "cholesky of symbolic rows": (lambda a: lax.linalg.cholesky(a @ a.T + jnp.eye(a.shape[0])), "s, s"),
+    "inv": (lambda a: jnp.linalg.inv(definite(a)), "s, 4, 4"),
+    "det": (lambda a: jnp.linalg.det(definite(a)), "s, 4, 4"),
+    "slogdet": (lambda a: tuple(jnp.linalg.slogdet(definite(a))), "s, 4, 4"),
+    "solve": (lambda a: jnp.linalg.solve(definite(a), a[..., :2]), "s, 4, 4"),
+    "lu": (lambda a: lax.linalg.lu(definite(a))[0], "s, 4, 4"),
+    "cho_solve": (lambda a: jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(definite(a)), True), a), "s, 4, 4"),
+    "solve_triangular": (lambda a: jax.scipy.linalg.solve_triangular(definite(a), a, lower=True, trans=1), "s, 4, 4"),
+    "triangular_solve": (lambda a: lax.linalg.triangular_solve(definite(a), a, left_side=False, lower=True), "s, 4, 4"),
+    "approx_max_k": (lambda a: lax.approx_max_k(a, 2), "s, 3, 5"),
+    "approx_min_k": (lambda a: lax.approx_min_k(a, 2, reduction_dimension=0), "s + 3, 4"),
+    "approx_max_k of symbolic count": (lambda a: lax.approx_max_k(a, a.shape[0] - 1, reduction_dimension=0), "s + 1, 4"),
+    "approx_max_k of all": (lambda a: lax.approx_max_k(a, a.shape[1]), "3, s"),
+}
+
+
+@pytest.mark.parametrize("size", [2, 5])
+@pytest.mark.parametrize("name", WITH_SHAPES)
+def test_calls_that_are_given_the_shapes_of_results_have_them(name: str, size: int, tmp_path: Path) -> None:
+    """JAX appends them to the operands, for which the calls were not known, and the sizes of results stayed open."""
+    function, shape = WITH_SHAPES[name]
+    symbolic = jax.export.symbolic_shape(shape)
+    made = jax.export.export(jax.jit(function))(jax.ShapeDtypeStruct(symbolic, "float32"))
+    (file := tmp_path / "made.jaxexport").write_bytes(made.serialize())
+    sizes = tuple(each if isinstance(each, int) else int(each._evaluate({"s": size})) for each in symbolic)
+    x = np.random.default_rng(0).normal(size=sizes).astype(np.float32)
+    module = transload.load(file, format="stablehlo", inputs={"arg0": sizes})
+    calls = [op for op in module.walk() if op.name == "stablehlo.custom_call"]
+    assert calls and not any("indices_of_shape_operands" in op.attributes for op in calls)
+    wanted = [np.asarray(each) for each in jax.tree.leaves(jax.jit(function)(x))]
+    for each, engine in ((module, "xla"), (transload.lower(module, "tosa"), "reference")):
+        found = list(transload.run(each, {next(iter(each.inputs)): x}, engine=engine).values())
+        for ours, theirs in zip(found, wanted, strict=True):
+            assert ours.dtype == theirs.dtype
+            np.testing.assert_allclose(ours, theirs, rtol=2e-4, atol=2e-5)
+
+
+def written_call(file: Path, shape: str, attributes: str, of: str = "tensor<?x4xf32>") -> Path:
+    file.write_text(
+        f"""func.func @main(%a: tensor<?x4xf32>) -> {of} {{
+          %s = stablehlo.constant dense<{shape}> : tensor<2xi32>
+          %r = stablehlo.custom_call @ours(%s, %a) {{indices_of_shape_operands = dense<0> : tensor<1xi64>{attributes}}}
+            : (tensor<2xi32>, tensor<?x4xf32>) -> {of}
+          return %r : {of}
+        }}""")
+    return file
+
+
+def test_what_a_call_says_of_its_operands_goes_on_to_fit(tmp_path: Path) -> None:
+    """Layouts, and the numbers of operands that results share memory with; of any call, and whichever operand is the shape."""
+    file = written_call(tmp_path / "m.mlir", "[2, 4]", """, operand_layouts = [dense<0> : tensor<1xindex>, dense<[1, 0]> :
+        tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>], output_operand_aliases = [
+        #stablehlo.output_operand_alias<output_tuple_indices = [], operand_index = 1, operand_tuple_indices = []>]""")
+    module = transload.load(file, inputs={"arg0": (2, 4)})
+    (call,) = (op for op in module.walk() if op.name == "stablehlo.custom_call")
+    assert [str(value.type) for value in (*call.operands, *call.results)] == ["tensor<2x4xf32>"] * 2
+    assert [each.numpy().tolist() for each in call.attributes["operand_layouts"]] == [[1, 0]]
+    assert "operand_index = 0" in call.attributes["output_operand_aliases"][0].text
+    check(module)
+
+
+def test_a_shape_that_is_none_of_the_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ShapeError, match=r"tensor<\?x4xf32> is given the shape \[2, 3\]"):
+        transload.load(written_call(tmp_path / "m.mlir", "[2, 3]", ""), inputs={"arg0": (2, 4)})
+
+
+def test_results_that_share_memory_with_an_operand_have_its_sizes(tmp_path: Path) -> None:
+    """The module was not valid: the sizes of the operand became known, and those of the result did not."""
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {
+      %r = stablehlo.custom_call @ours(%a) {output_operand_aliases = [#stablehlo.output_operand_alias<
+        output_tuple_indices = [], operand_index = 0, operand_tuple_indices = []>]} : (tensor<?x4xf32>) -> tensor<?x4xf32>
+      return %r : tensor<?x4xf32>
+    }""")
+    module = transload.load(file, inputs={"arg0": (2, 4)})
+    check(module)
+    assert [str(each) for each in module.outputs.values()] == ["tensor<2x4xf32>"]

@@ -124,6 +124,11 @@ def _approximates(operands: _Types, results: _Types) -> bool:
         len(whole) == len(kept) and None not in (*whole, *kept) and all(a >= b for a, b in zip(whole, kept, strict=True)))
 
 
+def _approximates_some(operands: _Types, results: _Types) -> bool:
+    """How many is said by one operand more."""
+    return _are(operands[4:], (), IntegerType) and _approximates(operands[:4], results)
+
+
 def _reduces_windows(operands: _Types, results: _Types) -> bool:
     count, odd = divmod(len(operands) - 5, 2)
     if count < 1 or odd or len(results) != count:
@@ -183,6 +188,8 @@ _FORMS = {
     "ApproxTopK": _Form(
         "a tensor, the places of its elements, and two scalars to begin with, and gives elements of it and their places",
         _approximates),
+    "stablehlo.dynamic_approx_top_k": _Form(
+        "what ApproxTopK does, and a scalar, and gives as many elements and their places", _approximates_some),
     "stablehlo.dynamic_reduce_window": _Form(
         "tensors, as many initial values, sizes, strides, dilations of both and padding, and gives as many tensors",
         _reduces_windows),

@@ -88,9 +88,16 @@ class CustomCall(DeclaredOp):
     traits = ("effects", "open")
 
     def infer(op) -> list[Type]:
-        """The types of the operands where those are the results, or a function of each of their elements."""
-        given = op.operands if gives_back(op) or function_of(op) is not None else op.results
-        return [value.type for value in given]
+        """The types of the operands where those are the results, or a function of each of their elements, or share memory."""
+        if gives_back(op) or function_of(op) is not None:
+            return [value.type for value in op.operands]
+        types = [value.type for value in op.results]
+        for outer, number, inner in aliases_of(op.output_operand_aliases):
+            place = outer[0] if len(types) > 1 and outer else 0
+            if len(outer) == (len(types) > 1) and not inner and place < len(types) and 0 <= number < len(op.operands) and (
+                    are_given_back([op.operands[number].type], [types[place]])):
+                types[place] = op.operands[number].type
+        return types
 
     @constraint
     def i6(op) -> bool:

@@ -86,6 +86,9 @@ def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
         return None
     values, numbers = op.operands[:2]
     axes = [axis for axis in range(values.rank) if op.results[0].shape[axis] != values.shape[axis]]
+    if not axes:  # all are kept, and only the call says of which dimension
+        told = _config(op).get("reduction_dim")
+        axes = [int(told)] if isinstance(told, int) and 0 <= told < values.rank else []
     directions = directions_of(op)
     if len(axes) != 1 or not counts(rw, numbers, axes[0]) or directions not in (["GT"], ["LT"]):
         return None
@@ -94,12 +97,17 @@ def _approximate_top_k(op: CustomCall, rw: Rewriter) -> Sequence[Value] | None:
     return [best, cast(rw, places, op.results[1].element)]
 
 
+def _config(op: CustomCall) -> dict[str, Any]:
+    """What the implementation is told, by name."""
+    config = op.attributes.get("mhlo.backend_config", op.backend_config)
+    return config if isinstance(config, dict) else {}
+
+
 # --- linear algebra, as JAX calls it on a CPU
 
 def _letter(op: CustomCall, name: str, letters: str) -> str:
     """A choice of a LAPACK function, one of some letters: `L` or `R`, `U`, `N`, `T`, `C`."""
-    config = op.attributes.get("mhlo.backend_config", op.backend_config)
-    value = config.get(name) if isinstance(config, dict) else None
+    value = _config(op).get(name)
     if value is None:
         raise Unsupported(f"calls {op.call_target_name!r} without saying {name}")
     found = next((each for each in letters if value == each or (isinstance(value, int) and int(value) == ord(each))), None)
