@@ -25,10 +25,12 @@ from .exchange import exchanged, is_mounted, need_no_mount
 from .files import need_directory, need_place, permitted, reason_of, remove_empty, scratch_in
 from .scratch import ScratchFolder, locked
 
-__all__ = ["REPORT", "replaced_folder"]
+__all__ = ["MANIFEST", "REPORT", "replaced_folder"]
 
 REPORT = "report.json"
 """The file that says what the others are."""
+MANIFEST = "conversions.json"
+"""The file that says what became of each of many models, in the folder that has one for each."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 """What the system says where there is no room."""
 

@@ -13,13 +13,13 @@ from .files import is_file, is_folder, reason_of
 from .mistaken import knows, mistaken
 from .plugin import Reader, Source, resolve
 from .plugin_host import host
-from .reported import in_its_place, unreported
+from .reported import in_its_place, one_of_these, report_in, unreported
 from .shell import quoted
 
 if TYPE_CHECKING:
     from .plugin import ForeignFormat, Writer
 
-__all__ = ["HEAD", "file_of", "foreign_content", "model_file", "reader_for", "writer_for"]
+__all__ = ["HEAD", "file_of", "file_of_folder", "foreign_content", "model_file", "reader_for", "writer_for"]
 
 Named = TypeVar("Named", Reader, "Writer")
 HEAD = 4096
@@ -27,15 +27,37 @@ HEAD = 4096
 
 
 def model_file(folder: Path) -> Path:
-    """The file that is the model in a folder which is one; `ReadError` for any other folder."""
-    for reader in host().readers.values():
-        for name in reader.folder:
-            if is_file(folder / name):
-                return folder / name
+    """The file that is the model in a folder which is one, or that of a conversion; `ReadError` for any other folder."""
+    found = file_of_folder(folder) or _written_in(folder)
+    if found is not None:
+        return found
     failed: list[PluginFailure] = []
     foreign = _foreign(folder, b"", failed)
     raise foreign or (failed[0] if failed else None) or unreported(folder, _suffixes()) or ReadError(
         f"{folder}: is a directory, not a model file", hint=in_its_place(folder, _suffixes()))
+
+
+def file_of_folder(folder: Path) -> Path | None:
+    """The file that is the model in a folder which a framework keeps one in; None for any other folder."""
+    names = (folder / name for reader in host().readers.values() for name in reader.folder)
+    return next((file for file in names if is_file(file)), None)
+
+
+def _written_in(folder: Path) -> Path | None:
+    """The file that a conversion wrote to a folder, and a reader takes; None where there is none.
+
+    Raises `ReadError` where it wrote one for each of several parts.
+    """
+    from .emission import program_among
+
+    report = report_in(folder)
+    if report is None:
+        return None
+    files = [folder / name for name in report["files"]]
+    if report["partition"] is not None:
+        raise ReadError(f"{folder}: is a conversion in parts, each of which is a model by itself",
+                        hint=one_of_these(files, _suffixes()))
+    return program_among([file for file in files if is_file(file)], report["target"])
 
 
 def file_of(path: Path) -> Path:

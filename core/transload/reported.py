@@ -10,14 +10,16 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
-from .artifact_set import REPORT
+from .artifact_set import MANIFEST, REPORT
 from .errors import ReadError
 from .files import is_file, is_folder
 from .foreign import need_own
 from .json_text import of_json_text
 from .shell import quoted
 
-__all__ = ["files_of_report", "in_its_place", "is_report_of_others", "relied_on", "report_in", "unreported", "written_with"]
+__all__ = [
+    "files_of_report", "in_its_place", "is_report_of_others", "one_of_these", "relied_on", "report_in", "unreported",
+    "written_with"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -35,6 +37,9 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
     None where nothing speaks for a conversion, or its report is in order.
     """
     folder = path if is_folder(path) and path.name != REPORT else path.parent
+    if path == folder and (made := _folders_of_many(path)):
+        return ReadError(f"{path}: is what many models were converted to, and no model itself",
+                         hint=f"a folder in it can be given: {' or '.join(map(quoted, made[:_FEW]))}")
     file = folder / REPORT
     there = os.path.lexists(file) and (path == file or not is_report_of_others(file))
     programs = in_its_place(folder, suffixes)
@@ -49,24 +54,42 @@ def unreported(path: Path, suffixes: Sequence[str]) -> ReadError | None:
     return ReadError(said, hint=programs or "convert the model again")
 
 
+def _folders_of_many(folder: Path) -> list[Path]:
+    """The folders of the models that were converted together to a folder, by its table of them."""
+    found = _json_of(folder / MANIFEST)
+    models = found.get("models") if isinstance(found, dict) else None
+    return [folder / name for name in models if is_file(folder / name / REPORT)] if isinstance(models, dict) else []
+
+
 def in_its_place(folder: Path, suffixes: Sequence[str]) -> str:
     """A hint that names files of these suffixes in a folder that is no model itself; empty where none is there."""
     files: list[Path] = []
     with suppress(OSError):  # of a folder that may not be looked into nothing is known
-        files = sorted(each for each in folder.iterdir() if is_file(each) and each.name.lower().endswith(tuple(suffixes)))
-    named = " or ".join(quoted(each) for each in files[:_FEW])
+        files = sorted(folder.iterdir())
+    return one_of_these(files, suffixes)
+
+
+def one_of_these(files: Sequence[Path], suffixes: Sequence[str]) -> str:
+    """The same of files: a hint that names those of these suffixes that are there."""
+    there = [each for each in files if is_file(each) and each.name.lower().endswith(tuple(suffixes))]
+    named = " or ".join(quoted(each) for each in there[:_FEW])
     return f"a file can be given in its place: {named}" if named else ""
 
 
 def is_report_of_others(file: Path) -> bool:
     """Whether a file is what another program reports, in order, which says nothing of what lies beside it."""
-    if not is_file(file):  # at a pipe it would be waited for ever
-        return False
-    try:
-        found = json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= _REPORT_BYTES else None
-    except (OSError, ValueError, RecursionError):
-        return False
+    found = _json_of(file)
     return isinstance(found, dict) and bool(found) and found.keys().isdisjoint(_OWN)
+
+
+def _json_of(file: Path) -> Any:
+    """What is in a file of JSON; None where it cannot be told."""
+    if not is_file(file):  # at a pipe it would be waited for ever
+        return None
+    try:
+        return json.loads(file.read_text(encoding="utf-8")) if file.stat().st_size <= _REPORT_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def files_of_report(directory: Path) -> list[str]:

@@ -144,6 +144,15 @@ def test_each_host_runs_its_parts_and_all_verify_as_one(
     assert len(layers.tensors) > 3 and layers.worst("cos") > 0.99
 
 
+def test_of_parts_it_is_asked_which_is_to_be_converted(examples: Path, tmp_path: Path, cli: Any) -> None:
+    """The folder was taken for one of many models, of which each part was one."""
+    out = tmp_path / "out"
+    transload.convert(examples / "digits" / "digits_float.onnx", "chip", out, host="onnx", verify=False)
+    code, _, said = cli("convert", out, "-o", tmp_path / "again")
+    said = " ".join(said.split())
+    assert code == 3 and "is a conversion in parts" in said and "can be given in its place: " in said and ".onnx" in said
+
+
 def test_the_table_the_report_and_json_name_the_host(
     digits: Path, tmp_path: Path, cli: Any, monkeypatch: pytest.MonkeyPatch,
 ) -> None:

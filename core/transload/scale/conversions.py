@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ..artifact_set import MANIFEST
 from ..chosen_target import target_options, usable_target
 from ..convert_model import convert, need_possible
 from ..errors import InternalError, ReadError, TransloadError, UsageError, VerificationError
@@ -44,8 +45,6 @@ from .zoo import Found, found_in
 
 __all__ = ["MANIFEST", "Converted", "convert_all"]
 
-MANIFEST = "conversions.json"
-"""The file, beside the folders of all models, that says what became of each."""
 _ASKED = (
     "options", "verify", "tolerance", "data", "preprocess", "fuse_preprocess", "add_postprocess", "quantize",
     "quantizer_options", "engine", "seed", "format", "passes", "host")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ..artifact_set import REPORT
 from ..errors import ReadError, TransloadError, UsageError
-from ..file_formats import model_file, reader_for
+from ..file_formats import file_of_folder, reader_for
 from ..files import exists, is_folder, need_file
 from ..plugin import Source
 from ..plugin_host import host
-from ..reported import is_report_of_others
+from ..reported import is_report_of_others, report_in
 
 __all__ = ["Found", "found_in", "holds_models", "models_in"]
 
@@ -31,8 +31,8 @@ class Found:
 def models_in(places: Iterable[str | Path], format: str | None = None) -> Iterator[tuple[str, Path]]:
     """The models among files and folders, by name: the path of each from the folder that was given.
 
-    A folder that is a model itself is one; of any other, all files are that a reader takes, those of its folders, too. Raises
-    `UsageError` where one is not there, holds none, or has the name of another.
+    A folder that is a model itself, or that a conversion wrote, is one; of any other, all files are that a reader takes, those of
+    its folders, too. Raises `UsageError` where one is not there, holds none, or has the name of another.
     """
     yield from ((each.name, each.path) for each in found_in(places, format) if each.why_not is None)
 
@@ -42,7 +42,7 @@ def found_in(places: Iterable[str | Path], format: str | None = None) -> list[Fo
     found: dict[str, Found] = {}
     for place in map(Path, places):
         need_file(place)
-        inside = [Found(place.name, place)] if not is_folder(place) or _is_model(place) else list(_within(place, place))
+        inside = [Found(place.name, place)] if not is_folder(place) or _is_one(place) else list(_within(place, place))
         if not any(each.why_not is None for each in inside):
             why = "; ".join(str(each.why_not) for each in inside[:3])
             raise UsageError(f"{place}: holds no file that a reader takes{': ' if why else ''}{why}",
@@ -59,7 +59,16 @@ def found_in(places: Iterable[str | Path], format: str | None = None) -> list[Fo
 
 def holds_models(folder: Path) -> bool:
     """Whether a folder is no model, and has models in it, or what has the name of one."""
-    return not _is_model(folder) and next(_within(folder, folder), None) is not None
+    return not _is_one(folder) and next(_within(folder, folder), None) is not None
+
+
+def _is_one(folder: Path) -> bool:
+    """Whether a folder is a model: one that a framework keeps in it, or what a conversion wrote, with no other beside it."""
+    if file_of_folder(folder) is not None:
+        return True
+    report = report_in(folder)
+    written = {folder / name for name in report["files"]} if report is not None else set()
+    return bool(written) and all(each.path in written for each in _within(folder, folder))
 
 
 def _within(folder: Path, root: Path) -> Iterator[Found]:
@@ -76,7 +85,7 @@ def _within(folder: Path, root: Path) -> Iterator[Found]:
             continue
         name = str(path.relative_to(root))
         if path.is_dir():
-            if _is_model(path):
+            if file_of_folder(path) is not None:
                 yield Found(name, path)
             elif not path.is_symlink() and not _is_written(path):
                 yield from _within(path, root)
@@ -112,8 +121,8 @@ def _why_unread(path: Path) -> ReadError | None:
 
 
 def _is_model(path: Path) -> bool:
-    """Whether a reader takes a folder, or a file."""
+    """Whether a reader takes a file."""
     try:
-        return model_file(path) is not None if path.is_dir() else reader_for(Source(path, name=str(path))) is not None
+        return reader_for(Source(path, name=str(path))) is not None
     except (TransloadError, OSError):
         return False

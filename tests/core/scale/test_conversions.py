@@ -318,6 +318,25 @@ class TestCommand:
         assert code == 3 and "is a directory, not a model file" in capsys.readouterr().err
 
 
+def test_the_folder_of_a_conversion_is_one_model(zoo: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was taken for one of many; but for what lies beside the artifact in it, and inside of another folder."""
+    first, second, many = (tmp_path / name for name in ("first", "second", "many"))
+    assert run(["convert", str(zoo / "digits_int8.tflite"), "-o", str(first)]) == 0
+    assert run(["convert", str(first), "-t", "tosa", "-o", str(second)]) == 0
+    assert sorted(each.name for each in second.iterdir()) == ["digits_int8.tosa", "report.json"]
+    assert list(models_in([first])) == [("first", first)]
+    shutil.copytree(first, zoo / "made")
+    assert [name for name, _ in models_in([zoo])] == ["cut.tflite", "digits_int8.tflite", "float/digits_float.onnx"]
+    shutil.copy(zoo / "float" / "digits_float.onnx", first)
+    assert [name for name, _ in models_in([first])] == ["digits_float.onnx", "digits_int8.tosa"]
+    capsys.readouterr()
+    assert run(["convert", str(zoo / "float"), "-o", str(many)]) == 0
+    for command in (["convert", str(many), "-o", str(tmp_path / "none")], ["run", str(many)], ["inspect", str(many)]):
+        assert run(command) == 3
+        said = " ".join(capsys.readouterr().err.split())
+        assert "is what many models were converted to" in said and f"can be given: {many / 'digits_float.onnx'}" in said
+
+
 def test_a_folder_that_leads_back_to_itself(examples: Path, tmp_path: Path) -> None:
     """Each model was found 41 times, as often as the system follows links."""
     shutil.copy(examples / "digits" / "digits_int8.tflite", tmp_path / "m.tflite")
