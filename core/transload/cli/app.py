@@ -197,7 +197,7 @@ def evaluate(**given: Any) -> int:
 @options.inputs()
 @click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
 @options.engine("What runs it.")
-@click.option("--all", is_flag=True, help="Every intermediate too, by original name.")
+@click.option("--all", is_flag=True, help="Every intermediate too, by original name, in the type that it is computed in.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
 @options.function()
 @options.weights()
