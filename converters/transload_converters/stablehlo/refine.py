@@ -325,10 +325,10 @@ def _take_shapes(op: Op) -> None:
     told = places.numpy().ravel().tolist() if isinstance(places, Dense) else []
     if not told or len(told) != len(op.results) or not all(_is_list(op, place) for place in told):
         return
-    shapes = [_sizes(op, place) for place in told]
+    shapes = [shape for place in told if (shape := _sizes(op, place)) is not None]
     left = [place for place in range(len(op.operands)) if place not in told]
     aliases = _renumbered(op.attributes.get("output_operand_aliases"), left)
-    if None in shapes or aliases is None:
+    if len(shapes) != len(told) or aliases is None:
         return
     for result, shape in zip(op.results, shapes, strict=True):
         type_ = result.type
@@ -336,7 +336,7 @@ def _take_shapes(op: Op) -> None:
                 size not in (None, other) for size, other in zip(type_.shape, shape, strict=True)):
             raise ShapeError(f"{op.called}: {type_} is given the shape {list(shape)}")
         result.type = type_.with_shape(shape)
-    op.operands = [op.operands[place] for place in left]
+    op.operands = tuple(op.operands[place] for place in left)
     del op.attributes[_SHAPES]
     layouts = op.attributes.get("operand_layouts")
     if layouts is not None:
