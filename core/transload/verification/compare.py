@@ -229,7 +229,7 @@ def compare(
     compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
     comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
-    alike = _are_quantized_alike(hub, own := quantized_elements(source, hub), {**stated, **meanings})
+    alike = _are_quantized_alike(hub, own := quantized_elements(source, hub), {**_of_ends(result, stated), **meanings})
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
@@ -279,6 +279,13 @@ def _are_quantized_alike(hub: Module, own: Mapping[str, QuantType], found: Mappi
         return not found
     both = own.keys() & found.keys()
     return bool(both or not found) and all(own[name] == found[name] for name in both)
+
+
+def _of_ends(module: Module, stated: Mapping[str, QuantType]) -> dict[str, QuantType]:
+    """What is stated of inputs and outputs alone: another scale or zero point in between is no other quantization of the model,
+    it may be what is wrong."""
+    ends = {*module.inputs, *module.outputs}
+    return {name: type_ for name, type_ in stated.items() if name in ends}
 
 
 def _kinds_of(source: Module, hub: Module, result: Module, is_fused: bool, limits: Tolerance) -> OutputKinds:

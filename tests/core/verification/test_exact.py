@@ -13,6 +13,7 @@ pytest.importorskip("onnxruntime")
 
 import transload
 from transload.api import at_hub
+from transload.ir import QuantType
 from transload.verification.exact import exact_outputs, share_of_same
 from transload.verification.tolerance import Tolerance
 from transload.verification.verify import verify_conversion
@@ -150,6 +151,20 @@ def test_comparing_with_what_holds_fewer_bits_rounds_what_is_moved(tmp_path: Pat
     other = tmp_path / "halves.onnx"
     other.write_bytes(model(halves, x, {"i": np.arange(64)[::-1].copy()}))
     assert not transload.compare(path, transload.lower(transload.load(other), "tosa"), {"x": x}).broken
+
+
+@pytest.mark.parametrize("offset", [0, 40])
+def test_comparing_counts_steps_where_a_type_in_between_is_wrong(examples: Path, offset: int) -> None:
+    """The type itself was the mistake, and taken for another quantization of the model, of which nobody asks that."""
+    pytest.importorskip("ai_edge_litert")
+    path = examples / "digits" / "digits_int8.tflite"
+    artifact = transload.load(path)
+    between = next(value for op in artifact.ops() for value in op.results if value.name == "depthwise")
+    was = between.type.element
+    between.type = between.type.with_element(QuantType(was.storage, was.expressed, was.scales, (was.zero_points[0] + offset,)))
+    found = transload.compare(path, artifact)
+    assert bool(found.broken) is bool(offset)
+    assert any("steps, allowed" in note for note in found.notes) is bool(offset), found.notes
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16])
