@@ -413,7 +413,9 @@ def compare_command(
             f"{len(comparison.only_in_reference)} intermediates of the model have no counterpart of their name (fused away)"
         )
     if comparison.is_judged:
-        out.print("\n  ".join(["not near enough:", *comparison.broken]) if comparison.broken else "near enough", markup=False)
+        out.print("not near enough:" if comparison.broken else "near enough")
+        for reason in comparison.broken:
+            out.print(f"  {reason}", markup=False)
     return code
 
 

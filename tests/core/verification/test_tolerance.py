@@ -93,7 +93,7 @@ def test_compare_says_which_limits_are_broken(tmp_path: Path, capsys: pytest.Cap
 
     assert code("wrong.mlir")[0] == 0  # it measures, and judges where somebody says what is enough
     status, told = code("wrong.mlir", "--tolerance", "cos=0.9999")
-    assert status == 4 and "not near enough" in told
+    assert status == 4 and "\nnot near enough:\n  " in told and "\\n" not in told
     assert code("wrong.mlir", "--tolerance", "cos=0.9", "--tolerance", "euclid=0.9")[0] == 0
     assert code("right.mlir", "--tolerance", "cos=0.9999") == (0, code("right.mlir")[1] + "near enough\n")
     status, told = code("wrong.mlir", "--tolerance", "max_abs=0.1", "--json")
