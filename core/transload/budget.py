@@ -53,7 +53,7 @@ class Allowance:
     Where the model's constants and inputs are large, it is 64 times their size: a file of a kilobyte may make gigabytes.
     """
     seconds: float = 1800.0
-    """What one execution of a module by the reference engine may take, and what a quantizer may look for beside ranges."""
+    """What one execution of a module by an engine may take, and what a quantizer may look for beside ranges."""
     rounds: float = 60.0
     """Seconds that the verification of a module may take whose loops end when their data says so."""
     ends: int = 1 << 12

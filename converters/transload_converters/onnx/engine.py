@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.budget import check_deadline, seconds_left
+from transload.budget import check_deadline, seconds_left, timed
 from transload.engine.run import check_inputs, named_outputs
 from transload.errors import ConversionError, Finding, RunError
 from transload.ir import Module
@@ -58,14 +58,14 @@ class Execute:
     def __call__(self, inputs: Mapping[str, Any], keep: bool = False) -> dict[str, np.ndarray]:
         if keep:
             raise RunError("onnxruntime gives outputs alone", hint="the engine 'reference' gives what lies between")
-        arrays = check_inputs(self.main, inputs)
-        try:
-            with _ended_in_time() as options:
-                made = exchanged(
-                    self._session, [each.name for each in self._outputs], dict(zip(self._inputs, arrays, strict=True)), options)
-        except Exception as error:  # onnxruntime's native errors share no class
-            check_deadline()
-            raise RunError(f"onnxruntime stopped: {first_line(error)}") from None
+        given = dict(zip(self._inputs, check_inputs(self.main, inputs), strict=True))
+        with timed():
+            try:
+                with _ended_in_time() as options:
+                    made = exchanged(self._session, [each.name for each in self._outputs], given, options)
+            except Exception as error:  # onnxruntime's native errors share no class
+                check_deadline()
+                raise RunError(f"onnxruntime stopped: {first_line(error)}") from None
         return named_outputs(self.main, [told(each, array) for each, array in zip(self._outputs, made, strict=True)])
 
 

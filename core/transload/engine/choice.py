@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from ..budget import TimeOver
 from ..errors import TransloadError
 from ..forks import thread_lock
 from ..ir import Module
 from ..plugin import unavailable
 from ..plugin_host import host
+from ..worker import ChildLate
 from .reference import prepare as prepare_reference
 from .steps import products_of, size_of
 
@@ -157,6 +159,8 @@ class _Execute:
                 outputs: dict[str, np.ndarray] = execute(inputs, keep)
                 self.run = execute
                 return outputs
+            except (TimeOver, ChildLate):  # another engine would take as long again
+                raise
             except TransloadError as error:
                 self.choice = Choice("reference", f"{self.choice.engine} cannot take it: {error.message}")
         self.run = prepare_reference(self.module, self.function)

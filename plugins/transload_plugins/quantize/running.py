@@ -19,6 +19,7 @@ from transload.ir import Module, Value, input_names, set_results, update_functio
 from transload.ir.build import constant_of
 from transload.passes.dce import eliminate_dead_code
 from transload.plugin_host import host
+from transload.worker import ChildLate
 
 from .observe import observed
 
@@ -80,6 +81,8 @@ class Runner:
         if self._execute is not None:
             try:
                 results = self._execute(inputs)
+            except (TimeOver, ChildLate):  # another engine would take as long again
+                raise
             except TransloadError as error:  # some compile at their first run; a sample that is bad is so for both
                 interpret = self._interpreted()
                 interpret(inputs, tell)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import check_deadline, timed
 from transload.errors import RunError
-from transload.worker import Worker
+from transload.worker import ChildLate, Worker
 
 from .platforms import Device, device_of
 
@@ -137,7 +138,10 @@ def warm() -> None:
 
 
 class Isolated:
-    """A program compiled and run in a process of its own, with its constants; `ChildEnded` where it brings that down."""
+    """A program compiled and run in a process of its own, with its constants; `ChildEnded` where it brings that down.
+
+    The process is ended where a run takes longer than an execution may, which nothing else ends: `TimeOver`.
+    """
 
     def __init__(
         self, text: str, what: str, platform: str, options: Mapping[str, Any], constants: Sequence[np.ndarray],
@@ -145,7 +149,12 @@ class Isolated:
         self._there = XLA.open("transload_targets.xla.client:Compiled", text, what, platform, dict(options), list(constants))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-        found: list[np.ndarray] = self._there(list(arrays))
+        with timed():
+            try:
+                found: list[np.ndarray] = self._there(list(arrays))
+            except ChildLate:
+                check_deadline()
+                raise
         return found
 
 

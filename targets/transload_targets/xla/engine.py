@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.analysis.dataflow import has_loops
 from transload.cores import cores
 from transload.engine.intermediates import exposed
 from transload.engine.memory import bytes_of, machine_bytes
@@ -77,7 +78,8 @@ class Execute:
     """`execute(inputs, keep=False)` runs the function once; `execute.batch(inputs)` on many inputs in one go.
 
     It compiles when it is first called with inputs of some shapes, or with `keep`, and keeps what it compiled.
-    In a process that is forked from one that uses XLA, programs for the CPU are compiled and run in one of their own.
+    In a process that is forked from one that uses XLA, programs for the CPU are compiled and run in one of their own; so are
+    those with loops that end when their data says so, which may be never: nothing ends a run of XLA but the end of its process.
     `notes` say what a user should know of the numbers.
     Raises `RunError` or `ConversionError` with everything in the module that XLA cannot take.
     """
@@ -149,7 +151,8 @@ class Execute:
                 module = self._in_stablehlo(module)
             made = written(module, self.function, self.platform, self.rewrite)
             _need_memory(made)
-            kind = Isolated if self.isolated or (forked and self.platform == "cpu") else Compiled
+            is_apart = self.isolated or (self.platform == "cpu" and (forked or has_loops(module)))
+            kind = Isolated if is_apart else Compiled
             program = kind(made.text, f"function {self.function!r}", self.platform, made.options, made.constants)
             self._compiled[key] = _Compiled(program, made, kept)
         return self._compiled[key]

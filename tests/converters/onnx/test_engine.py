@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.budget import TimeOver, allowed, timed
+from transload.budget import TimeOver, allowed
 from transload.errors import ConversionError, RunError
 from transload.ir import Module
 from transload.text import parse_module
@@ -69,5 +69,5 @@ def test_what_it_cannot_do_is_said(module: Module) -> None:
 
 def test_a_loop_without_end_ends_with_the_time() -> None:
     """The fuzz's quantizer measured a graph of TensorFlow's with such a loop, for as long as it was let."""
-    with allowed(seconds=0.3), pytest.raises(TimeOver, match="without coming to an end"), timed():
+    with allowed(seconds=0.3), pytest.raises(TimeOver, match="without coming to an end"):
         transload.run(parse_module(ENDLESS), {"arg0": np.int32(1)}, engine="onnxruntime")

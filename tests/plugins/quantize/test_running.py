@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import TimeOver
 from transload.errors import ConversionError, RunError, UsageError
 from transload.ir import Module
 from transload.plugin import Engine
@@ -95,6 +96,21 @@ def test_where_an_engine_cannot_take_it_the_next_does(module: Module, monkeypatc
     choice = Runner(module, runs=MANY).choice
     assert choice.engine == "reference"
     assert choice.why == "onnxruntime cannot take it: no way leads there; xla cannot take it: no way leads there"
+
+
+def test_what_does_not_end_in_time_is_not_run_by_another_engine(module: Module, sample: dict[str, np.ndarray],
+                                                                monkeypatch: pytest.MonkeyPatch) -> None:
+    def prepare(module: Module, function: str = "main") -> Callable[..., Any]:
+        def execute(*_: Any) -> Any:
+            raise TimeOver("it was executed for 1 s")
+
+        return execute
+
+    monkeypatch.setitem(host().engines, "onnxruntime", Engine("onnxruntime", prepare, measures=True))
+    runner = Runner(module, runs=MANY)
+    with pytest.raises(TimeOver, match="executed for 1 s"):
+        runner(sample)
+    assert runner.choice.engine == "onnxruntime"
 
 
 @pytest.mark.parametrize("runs", [1, MANY])

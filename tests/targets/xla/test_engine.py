@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import TimeOver, allowed
 from transload.errors import UsageError
 from transload.ir import Module, input_names
 from transload.plugin import resolve
@@ -345,6 +346,33 @@ def test_arrays_wherever_they_lie(offset: int, element: str, dtype: Any) -> None
     x[...] = 5
     np.testing.assert_array_equal(sums, expected + expected)
     np.testing.assert_array_equal(same, expected)
+
+
+ODD_WITHOUT_END = """func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %odd = stablehlo.constant dense<1> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %y = stablehlo.while(%n = %x) : tensor<i32>
+   cond {
+    %more = stablehlo.compare NE, %n, %zero : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %m = stablehlo.multiply %n, %three : tensor<i32>
+    %next = stablehlo.or %m, %odd : tensor<i32>
+    stablehlo.return %next : tensor<i32>
+  }
+  func.return %y : tensor<i32>
+}"""
+
+
+def test_a_loop_without_end_ends_with_the_time() -> None:
+    """Nothing ended one: it ran in this process, for which XLA knows no way."""
+    module = transload.load(text=ODD_WITHOUT_END, format="stablehlo")
+    (name,) = module.inputs
+    execute = host().engine("xla-cpu")(module)
+    for _ in range(2):  # the process was ended with the first, and another takes its place
+        with allowed(seconds=1.0), pytest.raises(TimeOver, match="without coming to an end"):
+            execute({name: np.int32(1)})
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not list a process's threads")
