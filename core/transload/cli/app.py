@@ -178,7 +178,7 @@ def convert(**given: Any) -> int:
 @click.option("--resume", metavar="FILE", type=OUT, help="Save what is measured here as it goes, and go on from it.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the models: tcp://host:8786.")
 @options.shapes()
-@options.engine("What runs models that have no runtime of their own.")
+@options.engine("What runs models, and artifacts whose target has no runtime of its own.")
 @options.format()
 @options.function()
 @options.weights()

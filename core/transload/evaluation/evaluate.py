@@ -111,9 +111,9 @@ def evaluate(
 ) -> Evaluation:
     """Score models on samples.
 
-    `models` are modules, model files, or what `convert` wrote: a folder, or a file in it, which runs on its target's own runtime
-    where there is one, and takes pixels where the preprocessing is a part of it. The first is the reference, which `shapes`,
-    `format`, `weights` and `function` are for (`load`). `data` is what `open_samples` takes, or a `Data`; images become what
+    `models` are modules and model files, which run in an `engine` of ours, or what `convert` wrote: a folder, or a file in it,
+    which runs on its target's own runtime where there is one (in the `engine`, where that is not "auto"), and takes pixels where
+    the preprocessing is a part of it. The first is the reference, which `shapes`, `format`, `weights` and `function` are for (`load`). `data` is what `open_samples` takes, or a `Data`; images become what
     `preprocess` says, or else the file beside the first artifact that has one; arrays are given as they are, and what
     `preprocess` says beside them is refused. `labels`, `classes` and `label_offset` say what
     is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`,
