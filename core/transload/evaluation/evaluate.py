@@ -113,15 +113,15 @@ def evaluate(
 
     `models` are modules and model files, which run in an `engine` of ours, or what `convert` wrote: a folder, or a file in it,
     which runs on its target's own runtime where there is one (in the `engine`, where that is not "auto"), and takes pixels where
-    the preprocessing is a part of it. The first is the reference, which `shapes`, `format`, `weights` and `function` are for (`load`). `data` is what `open_samples` takes, or a `Data`; images become what
-    `preprocess` says, or else the file beside the first artifact that has one; arrays are given as they are, and what
-    `preprocess` says beside them is refused. `labels`, `classes` and `label_offset` say what
-    is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores (registered ones, `topK`,
-    `python:module:function`). `output` names the output that counts, for scores of one output the first without it. Outputs that
-    are quantized are compared as the real numbers that they stand for. `resume` is a file to which measures are saved, and from
-    which an evaluation that was ended goes on. `watch` is given the samples before they are gone through. With a `scheduler`
-    (`transload.scale.Crew`) the workers of a Dask cluster run the models, which they find by the same paths; scores are the
-    same.
+    the preprocessing is a part of it. The first is the reference, which `shapes`, `format`, `weights` and `function` are for
+    (`load`). `data` is what `open_samples` takes, or a `Data`; images become what `preprocess` says, or else the file beside the
+    first artifact that has one; arrays are given as they are, and what `preprocess` says beside them is refused. `labels`,
+    `classes` and `label_offset` say what is known of the samples (`transload.evaluation.labels`). `metrics` are names of scores
+    (registered ones, `topK`, `python:module:function`). `output` names the output that counts, for scores of one output the first
+    without it. Outputs that are quantized are compared as the real numbers that they stand for. `resume` is a file to which
+    measures are saved, and from which an evaluation that was ended goes on. `watch` is given the samples before they are gone
+    through. With a `scheduler` (`transload.scale.Crew`) the workers of a Dask cluster run the models, which they find by the same
+    paths; scores are the same.
 
     Raises `UsageError` where a score lacks what it needs or samples do not fit, `ReadError` for files that cannot be read.
     """
