@@ -10,17 +10,19 @@ import numpy as np
 
 from transload.budget import check_deadline, timed
 from transload.errors import RunError
-from transload.worker import ChildLate, Worker
+from transload.worker import ChildLate, Limits, Worker
 
 from .platforms import Device, device_of
 
 __all__ = ["STRICT", "XLA", "Compiled", "Isolated", "Program", "warm"]
 
-XLA = Worker(
-    "XLA", needs=("transload_targets", "numpy", "ml_dtypes", "jaxlib"),
-    first=("transload_targets.xla.client", "jaxlib.xla_client", "jaxlib._jax"))
+_NEEDS = "transload_targets", "numpy", "ml_dtypes", "jaxlib"
+_FIRST = "transload_targets.xla.client", "jaxlib.xla_client", "jaxlib._jax"
+XLA = Worker("XLA", needs=_NEEDS, first=_FIRST)
 """The process of the judge. Its programs are other people's; those that the engine `xla` runs here are what our own conversions
 make, or have passed the verifier, and `allowed` in either case."""
+_RUNS = Worker("XLA", needs=_NEEDS, first=_FIRST, limits=Limits(seconds=7 * 24 * 3600.0))
+"""The process of the engine: what an execution may take ends its runs (`timed`), and a user may allow hours."""
 
 STRICT: dict[str, dict[str, Any]] = {
     "cpu": {
@@ -146,7 +148,7 @@ class Isolated:
     def __init__(
         self, text: str, what: str, platform: str, options: Mapping[str, Any], constants: Sequence[np.ndarray],
     ) -> None:
-        self._there = XLA.open("transload_targets.xla.client:Compiled", text, what, platform, dict(options), list(constants))
+        self._there = _RUNS.open("transload_targets.xla.client:Compiled", text, what, platform, dict(options), list(constants))
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         with timed():
