@@ -28,6 +28,7 @@ from transload_plugins.quantize.scheme import SCHEMES
 from transload_plugins.quantize.simulation import Simulation
 
 from tests.support.graphs import Graph
+from tests.support.sampling import sampled
 
 Samples = list[dict[str, np.ndarray]]
 INT8 = SCHEMES["int8"]
@@ -189,7 +190,7 @@ def test_learning_that_was_ended_goes_on_with_the_same_bits(
     assert print_module(again.module) == print_module(whole.module) and again.report == whole.report
 
 
-@pytest.mark.parametrize("ended", [0, 14, 40])
+@pytest.mark.parametrize("ended", sampled([0, 14, 40], [14]))
 def test_best_goes_on_from_the_pass_and_the_step_at_which_it_was_ended(
     network: Module, samples: Samples, tmp_path: Path, taken: list[int], monkeypatch: pytest.MonkeyPatch, ended: int,
 ) -> None:

@@ -18,6 +18,7 @@ from transload_targets.tensor_processor.placement.everywhere import place_global
 from transload_targets.tensor_processor.simulator import Simulator
 
 from .functions import Maker, chip, network
+from tests.support.sampling import sampled
 
 
 def check(module, compiled):
@@ -34,7 +35,7 @@ def check(module, compiled):
 
 
 @pytest.mark.parametrize("way", ["best", "greedy", "layers"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), [0, 4]))
 @pytest.mark.parametrize("name, local_bytes", [("tp-tiny", None), ("tp-tiny", 3328), ("tp-small", 1024), ("tp-large", 2048)])
 def test_programs_give_what_kernels_give(name, local_bytes, seed, way):
     module, target = network(seed), chip(name, local_bytes)

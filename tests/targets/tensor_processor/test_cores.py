@@ -23,6 +23,7 @@ from transload_targets.tensor_processor.target import TensorProcessor
 
 from . import networks
 from .functions import Maker, chip, network
+from tests.support.sampling import sampled
 
 
 def on(cores: int, name: str = "tp-small", local_bytes: int | None = None, **about):
@@ -56,7 +57,7 @@ def check_same(module, compiled):
 
 
 @pytest.mark.parametrize("cores", [1, 2, 4, 8])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", sampled(range(6), [0, 3]))
 @pytest.mark.parametrize("name, local_bytes", [("tp-tiny", 3328), ("tp-small", 1024), ("tp-large", 2048)])
 def test_programs_of_several_cores_give_what_kernels_give_in_any_order(name, local_bytes, seed, cores):
     module, target = network(seed), on(cores, name, local_bytes, dma_latency=2, start_cycles=1)

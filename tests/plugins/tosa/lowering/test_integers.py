@@ -26,6 +26,7 @@ from transload_converters.tflite.runtime import open_model
 from transload_plugins.tosa.lowering.prepare.sources import Sources, sources
 
 from tests.support.hub_runs import has_quantized, same_integers
+from tests.support.sampling import sampled
 
 MODELS = (
     "arm_kws_basic_lstm_s_int8", "arm_kws_ds_cnn_int16x8", "coral_deeplabv3_mnv2_dm05_quant", "coral_mobilenet_v1_0.25_128_quant",
@@ -105,7 +106,7 @@ class Acme(Target):
 
 
 @pytest.mark.models
-@pytest.mark.parametrize("name", ["mlperf_kws_int8", "coral_mobilenet_v1_0.25_128_quant"])
+@pytest.mark.parametrize("name", sampled(["mlperf_kws_int8", "coral_mobilenet_v1_0.25_128_quant"], ["mlperf_kws_int8"]))
 def test_a_target_that_takes_the_hub_is_verified_exactly(name: str, models: Path, tmp_path: Path) -> None:
     exact = Tolerance(integer=0)
     host = Host()
