@@ -198,3 +198,19 @@ def test_results_that_share_memory_with_an_operand_have_its_sizes(tmp_path: Path
     module = transload.load(file, inputs={"arg0": (2, 4)})
     check(module)
     assert [str(each) for each in module.outputs.values()] == ["tensor<2x4xf32>"]
+
+
+def test_what_asserts_open_sizes_asks_for_them(tmp_path: Path) -> None:
+    """It was called an effect that is to be left out."""
+    (file := tmp_path / "m.mlir").write_text("""func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {
+      %size = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+      %two = stablehlo.constant dense<2> : tensor<i32>
+      %fits = stablehlo.compare GE, %size, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.custom_call @shape_assertion(%fits, %size) {
+        error_message = "too few: {0}", has_side_effect = true} : (tensor<i1>, tensor<i32>) -> ()
+      return %a : tensor<?xf32>
+    }""")
+    with pytest.raises(ConversionError) as refused:
+        transload.lower(transload.load(file), "tosa")
+    assert "asserts what sizes are" in str(refused.value) and "leave it out" not in str(refused.value)
+    assert transload.lower(transload.load(file, inputs={"arg0": (3,)}), "tosa")

@@ -66,6 +66,9 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
             return found
     if name in LIBRARY:
         return LIBRARY[name](op, rw)
+    if name == "shape_assertion" and has_form(op):
+        raise Unsupported("asserts what sizes are, which are known only at run time",
+                          "give the inputs static shapes (inputs=, --shape)")
     if op.has_side_effect or not op.results:
         raise Unsupported(
             f"calls {name!r}, which has effects outside of the program",

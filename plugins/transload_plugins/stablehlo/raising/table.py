@@ -57,7 +57,7 @@ def refuse_complex(op: Op) -> None:
 def static(value: Value, what: str = "a tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     if not isinstance(value.type, TensorType) or not value.type.is_static:
-        raise Unsupported(f"{what} is {value.type}: a size is not known", "give the inputs static shapes (inputs=, --input)")
+        raise Unsupported(f"{what} is {value.type}: a size is not known", "give the inputs static shapes (inputs=, --shape)")
     return shape_of(value.type)
 
 
