@@ -36,8 +36,8 @@ _SHAPES = "indices_of_shape_operands"
 
 def refine(module: Module) -> None:
     """Make static what follows from the types of the main function's arguments; `UsageError` where an assertion fails."""
-    if not any(_SHAPES in op.attributes or any(_is_dynamic(value.type) for value in (*op.results, *_arguments(op)))
-               for op in module.walk()):
+    if not any(_SHAPES in op.attributes or str(op.attributes.get("call_target_name")) in _CALLS
+               or any(_is_dynamic(value.type) for value in (*op.results, *_arguments(op))) for op in module.walk()):
         return
     inline_calls(module)
     called = _called(module)

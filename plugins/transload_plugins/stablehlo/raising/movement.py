@@ -60,7 +60,8 @@ def integers(rw: Rewriter, value: Value, what: str) -> tuple[int, ...]:
     """The numbers of a tensor that must be constant."""
     array = held(rw, value)
     if array is None:
-        raise Unsupported(f"{what} must be constant, and is computed at run time", "give the inputs static shapes (inputs=, --shape)")
+        raise Unsupported(
+            f"{what} must be constant, and is computed at run time", "give the inputs static shapes (inputs=, --shape)")
     return tuple(int(number) for number in array.reshape(-1))
 
 
