@@ -83,7 +83,7 @@ def test_quiet_and_verbose_stand_anywhere(cli, digits, digits_onnx, tmp_path):
         assert "tosa.conv2d (3 times) at 'conv1', 'pointwise', 'logits'" in err
     code, _, err = cli("convert", digits_onnx, "-t", target, "-o", tmp_path)
     assert code == 3 and "tosa.conv2d (3 times), " in err and "pointwise" not in err
-    advice = f"transload convert {digits_onnx} --target ethos-u85-256 --quantize int8-asym --data SAMPLES"
+    advice = f"transload convert {digits_onnx} --out {tmp_path} --target ethos-u85-256 --quantize int8-asym --data SAMPLES"
     assert advice in err.replace("\n", ""), err
 
 
