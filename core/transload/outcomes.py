@@ -78,8 +78,6 @@ def wrong_report(report: Any, called: str = "report") -> str | None:
     return None
 
 
-
-
 LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
     ("readers", "read"): (OSError, MemoryError), ("readers", "detect"): (OSError,), ("formats", "detect"): (OSError,),
     ("writers", "write"): (OSError,),
