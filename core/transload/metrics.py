@@ -42,14 +42,19 @@ def _parts(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarr
         yield comparable(a, b)
 
 
-def _scaled(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """`_parts`, times a power of two by which the greatest number is near 1: squares of others overflow or vanish."""
-    greatest = 0.0
+def _scaled(reference: np.ndarray, actual: np.ndarray, apart: bool = False) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """`_parts`, times a power of two by which the greatest number is near 1: squares of others overflow or vanish.
+
+    Both times the same one, or each times its own (`apart`), where only their directions are compared.
+    """
+    greatest = np.zeros(2)
     for part in _parts(reference, actual):
-        greatest = float(np.max([greatest, *(np.abs(each).max(initial=0.0) for each in part)]))
-    exponent = -math.frexp(greatest)[1] if math.isfinite(greatest) else 0
+        greatest = np.maximum(greatest, [np.abs(each).max(initial=0.0) for each in part])
+    if not apart:
+        greatest[:] = greatest.max()
+    ours, theirs = (-math.frexp(each)[1] if math.isfinite(each) else 0 for each in greatest)
     for a, b in _parts(reference, actual):
-        yield np.ldexp(a, exponent), np.ldexp(b, exponent)
+        yield np.ldexp(a, ours), np.ldexp(b, theirs)
 
 
 def _cut(reference: np.ndarray, actual: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -77,11 +82,11 @@ def _apart(a: np.ndarray, b: np.ndarray) -> int:
 def cosine(reference: np.ndarray, actual: np.ndarray) -> float:
     """Cosine of the angle between two tensors as vectors, 1 where both are zero, NaN where only one is finite."""
     sums = np.zeros(3)
-    for x, y in _scaled(reference, actual):
+    for x, y in _scaled(reference, actual, apart=True):
         sums += np.dot(x, y), np.dot(x, x), np.dot(y, y)
     if not sums[1:].any():
         return 1.0
-    norms = float(np.sqrt(sums[1]) * np.sqrt(sums[2]))
+    norms = math.sqrt(sums[1] * sums[2])  # of the product: its root is the very sum where both are the same
     return float(sums[0]) / norms if norms else 0.0
 
 

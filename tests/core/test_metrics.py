@@ -27,9 +27,22 @@ def test_squares_neither_overflow_nor_vanish(scale: float) -> None:
         assert metric(a * scale, b * scale) == pytest.approx(metric(a, b), rel=1e-12)
 
 
+@pytest.mark.parametrize("size", [1, 3, 1000, 4096])
+def test_equal_tensors_have_a_cosine_of_exactly_1(size: int) -> None:
+    for seed in range(20):
+        x = np.random.default_rng(seed).standard_normal(size)
+        assert cosine(x, x.copy()) == 1
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_a_cosine_is_of_directions_alone(scale: float) -> None:
+    a = np.array([1.0, 2, 3])
+    assert cosine(a, a * scale) == pytest.approx(1, rel=1e-12) == cosine(a * scale, a)
+
+
 def test_equal_tensors_are_as_near_as_can_be():
     x = np.arange(6, dtype=np.float32)
-    assert cosine(x, x) == pytest.approx(1)
+    assert cosine(x, x) == 1
     assert euclid(x, x) == 1
     assert max_abs(x, x) == 0
     assert sqnr(x, x) == math.inf
