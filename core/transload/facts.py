@@ -303,12 +303,12 @@ def _one_each(kind: FactKind, tables: _Tables) -> dict[str, Any]:
     return {name: given.guarded(kind, name, fact) for name, (given, fact) in found.items()}
 
 
-def need_kind(name: str, kinds: Mapping[str, FactKind]) -> FactKind:
-    """The kind of that name; `UsageError` names the nearest."""
+def need_kind(name: str, kinds: Mapping[str, FactKind], absent: str = "") -> FactKind:
+    """The kind of that name; `UsageError` names the nearest, and adds what may be `absent` (`Host.absent`)."""
     kind = kinds.get(name)
     if kind is None:
         guess = nearest(name, kinds)
         raise UsageError(
             f"no kind of fact is called {name!r}",
-            hint=(f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(sorted(kinds))}")
+            hint=(f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(sorted(kinds))}{absent}")
     return kind

@@ -255,7 +255,7 @@ class Host(PluginRegistry):
         found = held.get(kind)
         if found is None:
             found = held[kind] = FactMap(
-                need_kind(kind, self.fact_kinds), lambda dialect: self._given(kind, dialect), self._ops_of, self)
+                need_kind(kind, self.fact_kinds, self.absent()), lambda dialect: self._given(kind, dialect), self._ops_of, self)
         return found
 
     def fact(self, kind: str, op_name: str) -> Any:

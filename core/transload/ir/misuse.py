@@ -54,8 +54,9 @@ def no_constants(dialect: Any) -> BuildError:
     """The error for a constant of what declares no op for constants."""
     named = isinstance(dialect, str)
     found = registry.dialect(dialect) if named else None
-    why = f"dialect {dialect!r} declares no op for constants" if found is not None else f"there is no dialect {dialect!r:.100}"
-    return _error("a constant", why + (_nearest(nearest(dialect, registry.dialect_names())) if named and found is None else ""))
+    if found is not None:
+        return _error("a constant", f"dialect {dialect!r} declares no op for constants")
+    return _error("a constant", f"there is no dialect {dialect!r:.100}" + (_instead_of(dialect) if named else ""))
 
 
 def unknown_op(name: str) -> BuildError:
@@ -65,7 +66,7 @@ def unknown_op(name: str) -> BuildError:
     if not rest:
         why = f"an op is called by its dialect and its own name{_homonyms(name)}"
     elif dialect is None:
-        why = f"there is no dialect {prefix!r}{_nearest(nearest(prefix, registry.dialect_names()))}"
+        why = f"there is no dialect {prefix!r}{_instead_of(prefix)}"
     else:
         why = f"dialect {prefix!r} declares no such op{_nearest(nearest(name, dialect.ops))}"
     return _error(name, why, "an op that no dialect declares needs its result types: types=[...]")
@@ -137,6 +138,11 @@ def _form_of(declaration: OpDeclaration | None) -> str:
                 for slot in declaration.operands]
     attributes = [key if key in declaration.required else f"{key}=..." for key in declaration.attributes]
     return f"it is {declaration.name}({', '.join([*operands, *attributes])})"
+
+
+def _instead_of(dialect: str) -> str:
+    """What there is in place of a dialect that nobody registered, and who may have failed to."""
+    return _nearest(nearest(dialect, registry.dialect_names())) + registry.absent()
 
 
 def _nearest(name: str | None) -> str:

@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from .core import Op
     from .declare import Dialect
 
-__all__ = ["declare_dialect", "dialect", "dialect_names", "lookup", "result_types", "shape_rule"]
+__all__ = ["absent", "declare_dialect", "dialect", "dialect_names", "lookup", "result_types", "shape_rule"]
 
 
 def declare_dialect(name: str, load: Callable[[], Dialect]) -> None:
     """Make dialect `name` known in the context that is bound; `load()` gives it when it is first needed."""
     current().declarations.declare(name, load)
+
+
+def absent() -> str:
+    """What to add where a dialect is not there: which plugins failed, and which were left out; or nothing."""
+    return current().host.absent()
 
 
 def dialect_names() -> list[str]:

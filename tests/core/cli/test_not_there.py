@@ -6,11 +6,15 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from transload.context import Context
+from transload.errors import TransloadError
 from transload.hookspecs import hookimpl
-from transload.plugin_host import Host
+from transload.ir.build import Builder
+from transload.ir.core import Block
+from transload.plugin_host import Host, host
 
 from tests.support.plugins import Distribution, point
 
@@ -46,3 +50,14 @@ def test_a_plugin_whose_commands_fail_is_named(cli: Cli) -> None:
     said = told(cli, point("broken", register_commands=hookimpl(register_commands)), "nosuch")
     assert "no command is called 'nosuch'" in said and "no licence" in said and "plugin 'broken'" in said
     assert "did you mean 'convert'" in told(cli, point("whole"), "convrt")
+
+
+@pytest.mark.parametrize("ask", [
+    lambda: host().facts("nosuch"), lambda: Builder(Block()).emit("nosuch.op"),
+    lambda: Builder(Block()).constant(np.float32(1), dialect="nosuch"),
+], ids=["fact", "op", "constant"])
+def test_calls_name_it_too(ask: Callable[[], object]) -> None:
+    broken = EntryPoint("broken", "made_for_tests_and_not_there", "transload")
+    with Context(Host([*entry_points(group="transload"), broken])).bind(), pytest.raises(TransloadError) as refused:
+        ask()
+    assert "nosuch" in (said := str(refused.value)) and "not all plugins are in order: plugin 'broken'" in said
