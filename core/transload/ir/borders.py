@@ -7,6 +7,7 @@ goes wherever the function goes: through passes, clones and MLIR text.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -103,10 +104,11 @@ class _Outputs:
             keys, others = self.called, now.called  # type: ignore[assignment]
         found: list[int | None] = [
             place if place < len(keys) and keys[place] == other else None for place, other in enumerate(others)]
-        for place, other in enumerate(others):
-            if found[place] is None:
-                found[place] = next((old for old, key in enumerate(keys) if key == other and old not in found), None)
-        return found
+        taken, left = {*found}, defaultdict[Any, list[int]](list)
+        for old in range(len(keys) - 1, -1, -1):  # the first one comes last, and is the first that is taken
+            if old not in taken:
+                left[keys[old]].append(old)
+        return [left[other].pop() if place is None and left[other] else place for place, other in zip(found, others, strict=True)]
 
 
 def _call_as_before(function: Op, before: _Outputs) -> None:
@@ -121,10 +123,11 @@ def _call_as_before(function: Op, before: _Outputs) -> None:
         left = set() if is_unmoved else {before.noted[old] for old in places if old is not None}
         given = [None if name in left else name for name in now.noted]
     wanted: list[str | None] = []
+    kept, renamed = {*places}, {*given}
     for place, old in enumerate(places):
-        if old is None and is_alike and place < len(before.names) and place not in places:
+        if old is None and is_alike and place < len(before.names) and place not in kept:
             old = place
-        own = None if old is None or before.names[old] in given else before.names[old]
+        own = None if old is None or before.names[old] in renamed else before.names[old]
         wanted.append(given[place] or own)
     is_called_so = all(name in (None, own) for name, own in zip(wanted, now.names, strict=True))
     if is_called_so and (None not in wanted or not any(now.noted)):

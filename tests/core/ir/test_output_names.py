@@ -9,7 +9,7 @@ import pytest
 
 import transload
 from transload.ir import F32, Block, Module, TensorType, Value, new_module, output_names, set_results
-from transload.ir.borders import NAME, output_names_kept
+from transload.ir.borders import NAME, _Outputs, output_names_kept
 from transload.ir.build import Builder
 
 X = np.array([-1, 2], np.float32)
@@ -86,3 +86,35 @@ def test_outputs_keep_their_names_and_what_they_are_given(act: Callable[..., Non
     if act not in (_folded, _folded_and_added):
         for name, array in transload.run(module, {"x": X}).items():
             np.testing.assert_array_equal(array, wanted[name])
+
+
+class _Counted(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        _Counted.compared += 1
+        return str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+
+def test_many_outputs_are_found_by_a_look_at_each() -> None:
+    """A file of a megabyte has 60,000 outputs, as parts of one `Split`: to compare each with all others took an hour."""
+    size = 1000
+    before, now = (
+        _Outputs(tuple(map(_Counted, names)), tuple(names), (None,) * size, (None,) * size)  # type: ignore[arg-type]
+        for names in ([f"y{each}" for each in range(size)], [f"y{(each + 1) % size}" for each in range(size)]))
+    _Counted.compared = 0
+    assert before.places_of(now) == [*range(1, size), 0]
+    assert _Counted.compared < 10 * size
+
+
+def test_the_same_value_twice_is_two_outputs_in_order() -> None:
+    names: tuple[str | None, ...] = (None,) * 3
+    before, now = (_Outputs(values, ("n",) * 3, names, names) for values in (("a", "b", "a"), ("b", "a", "a")))  # type: ignore[arg-type]
+    assert before.places_of(now) == [1, 0, 2]
