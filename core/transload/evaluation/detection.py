@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UsageError
-from .seen import seen, window_of
+from .seen import need_alike, seen, window_of
 
 __all__ = ["TWELVE", "available", "average_precision", "detections", "twelve_numbers"]
 
@@ -50,6 +50,7 @@ def detections(outputs: Mapping[str, np.ndarray], label: Any, reference: Any) ->
         raise UsageError(
             f"boxes with edges like {usual:g} are in pixels, and map takes shares of the picture, from 0 to 1",
             hint="edges divided by the height and width of the input, as upper, left, lower, right; or --metric python:FILE:NAME")
+    need_alike(known, (label["height"], label["width"]), "annotations")
     upper, left, height, width = window_of(known.shown, label["height"], label["width"])
     found = []
     placed = boxes * np.array([height, width] * 2) + np.array([upper, left] * 2)

@@ -37,7 +37,7 @@ from ..sizes_of_data import sizes_from
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
-from .seen import Seen, shown_of
+from .seen import Seen, Shown, shown_of
 from .sources import told
 
 __all__ = ["Evaluation", "evaluate"]
@@ -147,7 +147,7 @@ def evaluate(
     for name, outputs in run_ahead(ready, given) if scheduler is None else run_by(scheduler, models, how, engine, given):
         try:
             given_back, known = [each() for each in outputs], _label(label, name, chosen, labels)
-            state.add(name, _measured(ready, given_back, chosen, known, output, opened))
+            state.add(name, _measured(ready, given_back, chosen, name, known, output, opened))
         except UsageError as error:
             where = "" if name in error.message else f"{name}: "
             raise UsageError(f"{where}{error.message}", error.findings, error.hint) from None
@@ -316,26 +316,35 @@ def _signature(samples: Samples) -> str:
 
 
 def _measured(
-    models: Sequence[Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], label: Any,
-    output: str | None, opened: Sequence[Samples],
+    models: Sequence[Ready], given: Sequence[Mapping[str, np.ndarray]], chosen: Mapping[str, Score], sample: str,
+    label: Any, output: str | None, opened: Sequence[Samples],
 ) -> list[dict[str, Any]]:
     """What each score measures of what each model gave for one sample."""
     reference: Mapping[str, np.ndarray] | None = None
     shown = [shown_of(samples.types, samples.images or opened[0].images) for samples in opened]
+    picture = _picture(opened[0], sample, shown[0], label) if any(score.pictured for score in chosen.values()) else None
     rows = []
     for place, (model, outcome) in enumerate(zip(models, given, strict=True)):
         outputs = _counted(outcome, output, model.name)
         if reference is not None and outputs.keys() == reference.keys():  # in the first model's order: its first is the first
             outputs = {name: outputs[name] for name in reference}
         beside = outputs if reference is None and len(models) > 1 else reference
+        placed = Seen(label, shown[place], shown[0], picture)
         rows.append({
-            name: resolve(score.measure)(outputs, Seen(label, shown[place], shown[0]) if score.pictured else label, beside)
+            name: resolve(score.measure)(outputs, placed if score.pictured else label, beside)
             for name, score in chosen.items()
             if place or "reference" not in score.needs})
         if any(np.isnan(np.asarray(each, np.float64)).any() for each in outputs.values()):
             rows[-1][NOT_NUMBERS] = True
         reference = outputs if reference is None else reference
     return rows
+
+
+def _picture(samples: Samples, sample: str, shown: Shown, label: Any) -> tuple[int, int] | None:
+    """The rows and columns of a sample's picture, where one is shown and the label is of places in it."""
+    if shown.image is None or not isinstance(label, np.ndarray | Mapping | list | tuple):
+        return None
+    return samples.picture_sizes(sample, shown.image.name)
 
 
 def _counted(outputs: Mapping[str, np.ndarray], output: str | None, model: str) -> Mapping[str, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..samples.sources import same_but_ones
-from .seen import Seen, Shown, places_in, seen, window_of
+from .seen import Seen, Shown, need_alike, places_in, seen, window_of
 
 __all__ = ["NO_CLASS", "classes_of", "mean_overlap", "overlaps", "pixels", "with_scale"]
 
@@ -103,6 +103,7 @@ def overlaps(outputs: Outputs, label: Any, reference: Outputs | None) -> list[li
                          hint="--labels FOLDER, with a mask of the same name for each image: .png, gray or of a palette, or .npy")
     found, count = _classes_and_count(_first(outputs), [truth.shape, known.shown.sizes], known.shown.layout)
     _need_classes(truth, count)
+    need_alike(known, truth.shape, "masks", [found.shape])
     upper, left, height, width = window_of(known.shown, *truth.shape)
     rows, there = places_in(truth.shape[0], (upper, height), found.shape[0])
     columns, across = places_in(truth.shape[1], (left, width), found.shape[1])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..errors import UsageError
 from ..ir import TensorType
 from ..samples.images import scaled_sizes
 from ..samples.preprocess import CHANNELS, Settled
 
-__all__ = ["Seen", "Shown", "Window", "places_in", "seen", "shown_of", "window_of"]
+__all__ = ["Seen", "Shown", "Window", "need_alike", "places_in", "seen", "shown_of", "window_of"]
 
 Window = tuple[float, float, float, float]
 """Upper edge, left edge, height and width, in pixels of a picture."""
@@ -30,6 +31,12 @@ class Shown:
     either: tuple[tuple[int, ...], ...] = ()
     """The rows and columns that it may have, where its channels do not tell which."""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the picture is shown, and nothing beside it, stretched to whatever shape."""
+        how = self.image.pixels if self.image is not None else {}
+        return not how or (how["mode"] == "stretch" and tuple(how["resize"]) == tuple(how["crop"]))
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -38,6 +45,8 @@ class Seen:
     label: Any
     shown: Shown = field(default_factory=Shown)
     reference: Shown = field(default_factory=Shown)
+    picture: tuple[int, int] | None = None
+    """The rows and columns of the image that the sample is made of, as it is upright; None where nobody says it."""
 
 
 def seen(label: Any) -> Seen:
@@ -60,6 +69,30 @@ def shown_of(types: Mapping[str, Any], images: Mapping[str, Settled]) -> Shown:
             return Shown(shape[2:], "nchw") if first else Shown(shape[1:3], "nhwc")
         either = either or (shape[2:], shape[1:3])
     return Shown(either=either)
+
+
+def need_alike(known: Seen, sizes: tuple[float, float], what: str, made: Sequence[tuple[int, ...]] = ()) -> None:
+    """`UsageError` where a label is of so many rows and columns, and its picture is of another shape.
+
+    The label may have more pixels than the picture, or fewer, in the same proportion but for what rounding takes. Where a model
+    is shown the whole picture, the label may also have the sizes of that, or those that the model gives (`made`).
+    """
+    shown = known.shown
+    arrays = [size for size in (shown.sizes, *shown.either) if size is not None] if shown.image is None else []
+    pictures = [known.picture] if known.picture is not None else arrays
+    stretched = (shown.sizes, *made) if shown.is_whole else ()
+    if not pictures or sizes in stretched or any(_are_alike(sizes, each) for each in pictures):
+        return
+    (rows, columns), (of_rows, of_columns) = sizes, pictures[0]
+    turned = " (as if turned)" if _are_alike((columns, rows), pictures[0]) else ""
+    raise UsageError(
+        f"{what} of {rows:g}x{columns:g} pixels are for a picture of {of_rows}x{of_columns}, which has another shape{turned}",
+        hint="rows x columns as the picture has them, or all as many times more or fewer; a picture lies as its EXIF turns it")
+
+
+def _are_alike(sizes: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether rows and columns are as one to the other, but for a pixel of whichever has fewer."""
+    return abs(sizes[0] * others[1] - sizes[1] * others[0]) <= max(*sizes, *others)
 
 
 def window_of(shown: Shown, rows: int, columns: int) -> Window:

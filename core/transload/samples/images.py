@@ -26,7 +26,7 @@ from ..worker import ChildEnded, Limits, Worker, unread
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "read_pixels", "scaled_sizes"]
+__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "image_sizes", "read_pixels", "scaled_sizes"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -56,6 +56,12 @@ def read_pixels(path: Path, how: dict[str, Any]) -> np.ndarray:
     """The pixels of one image. Raises `ReadError`, and `UsageError` where Pillow is not installed."""
     with Decoding(1) as decoding:
         return decoding.read(path, how)
+
+
+def image_sizes(path: Path) -> tuple[int, int]:
+    """The rows and columns of one image as it is upright. Raises as `read_pixels`."""
+    with Decoding(1) as decoding:
+        return decoding.sizes(path)
 
 
 class Decoding:

@@ -27,7 +27,7 @@ from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_sta
 from ..ir.borders import input_limits
 from ..lending import read_only
 from ..shell import quoted
-from .images import Decoding
+from .images import Decoding, image_sizes
 from .preprocess import Preprocess, Settled, joined, need_images
 from .sources import Entry, ImagePart, Listing, Part, Stream, entries_of, find_source, same_but_ones
 
@@ -168,6 +168,7 @@ class Samples:
         self.watch: Callable[[int], None] | None = None
         """Is told how many samples of a pass were given, as it goes."""
         self._is_lent = False
+        self._places: dict[str, int] | None = None
 
     def __repr__(self) -> str:
         known = self.known_length
@@ -255,6 +256,17 @@ class Samples:
                 f"{source.name}: its samples come one after the other, and which ones is not known before",
                 hint="labels are of a folder, a list, or an .npy or .npz with all; agreement, equal, sqnr, cos, euclid need none")
         return [source.entry(index).name for index in range(source.length)]
+
+    def picture_sizes(self, sample: str, name: str) -> tuple[int, int] | None:
+        """The rows and columns of the image that a sample has for an input, as it is upright; None where it has none."""
+        source = self._source
+        if isinstance(source, Stream):
+            return None
+        if self._places is None:
+            self._places = {each: place for place, each in enumerate(self.names)}
+        place = self._places.get(sample)
+        part = source.entry(place).parts.get(name) if place is not None else None
+        return image_sizes(part.path) if isinstance(part, ImagePart) else None
 
     @property
     def folders_are_all(self) -> bool:

@@ -174,6 +174,52 @@ def test_masks_that_cannot_be_right(mask: Any, said: str) -> None:
         overlaps({"y": np.zeros((1, 4, 2, 2), np.float32)}, mask, None)
 
 
+PICTURES = [(8, 12), (4, 6), (16, 24), (5, 8)]
+
+
+@pytest.mark.parametrize(("sizes", "preprocess", "said"), [
+    *((sizes, Preprocess(), "") for sizes in PICTURES), ((8, 8), Preprocess(), ""),
+    ((12, 8), Preprocess(), r"masks of 12x8 pixels are for a picture of 8x12, which has another shape \(as if turned\)"),
+    ((4, 4), Preprocess(), "masks of 4x4 pixels"), ((8, 8), Preprocess(keep_aspect_ratio=True), "masks of 8x8 pixels"),
+    ((8, 8), Preprocess(resize_dims=(12, 12)), "masks of 8x8 pixels"), ((8, 12), Preprocess(resize_dims=(12, 12)), ""),
+], ids=str)
+def test_masks_have_the_shape_of_their_pictures(
+    tmp_path: Path, sizes: tuple[int, int], preprocess: Preprocess, said: str,
+) -> None:
+    """Masks that were turned, or a corner of it, were stretched over the picture without a word, and a share of it given."""
+    image = pytest.importorskip("PIL.Image")
+    for folder, made in (("i", np.zeros((8, 12, 3), np.uint8)), ("m", np.zeros(sizes, np.uint8))):
+        (tmp_path / folder).mkdir()
+        image.fromarray(made).save(tmp_path / folder / "x.png")
+    g = Graph((1, 3, 8, 8))
+    model = g.done(g.Reshape(g.inputs[0], shape=(1, 3, 8, 8)))
+
+    def judged() -> Any:
+        return transload.evaluate(model, tmp_path / "i", labels=tmp_path / "m", metrics=["miou"], preprocess=preprocess)
+
+    if not said:
+        assert judged().samples == 1
+        return
+    with pytest.raises(UsageError, match=f"^x.png: {said}"):
+        judged()
+
+
+def test_masks_have_the_shape_of_arrays() -> None:
+    given = Seen(np.zeros((12, 8), np.uint8), Shown((8, 12), "nchw"))
+    found = np.zeros((1, 3, 8, 12), np.float32)
+    with pytest.raises(UsageError, match="masks of 12x8 pixels are for a picture of 8x12"):
+        overlaps({"y": found}, given, None)
+    assert overlaps({"y": found}, Seen(np.zeros((4, 6), np.uint8), given.shown), None) == [[0, 24, 24]]
+
+
+def test_annotations_have_the_shape_of_their_picture() -> None:
+    outputs = {"boxes": np.zeros((1, 1, 4)), "classes": np.zeros((1, 1)), "scores": np.ones((1, 1)), "n": np.ones(1)}
+    label = {"image_id": 1, "width": 100, "height": 200, "objects": []}
+    with pytest.raises(UsageError, match="annotations of 200x100 pixels are for a picture of 100x200"):
+        detections(outputs, Seen(label, shown(), picture=(100, 200)), None)
+    assert detections(outputs, Seen(label, shown(), picture=(400, 200)), None)
+
+
 def test_pixels_that_do_not_count_are_no_class() -> None:
     assert overlaps({"y": np.zeros((1, 4, 2, 2), np.float32)}, np.array([[255, 0], [255.0, 0]]), None) == [[0, 2, 2]]
 
