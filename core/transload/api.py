@@ -5,7 +5,6 @@ Every function takes and returns ordinary objects, raises `TransloadError`, and 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -45,7 +44,7 @@ from .input_shapes import (
 from .interrupts import interrupts_kept
 from .ir import NONE, Module, Op, TensorType, Type, asked_inputs, initial_states, input_names, output_names
 from .ir.verify import check, verify
-from .kinds import ITERABLE, PATH, TEXT, TEXTS, WHOLE, Kind, need, takes
+from .kinds import MAPPING, MODULE, PATH, SAMPLES, TEXT, TEXTS, WHOLE, Kind, takes
 from .limits import check_limits
 from .meanings import as_stored
 from .mistaken import mistaken
@@ -79,7 +78,7 @@ _TEXT = Kind("a text", lambda value: isinstance(value, str | bytes | bytearray |
 InputSpec = TensorType | Sequence[int]
 
 
-@takes(text=_TEXT, weights=PATH, outputs=TEXTS)
+@takes(path=PATH, text=_TEXT, format=TEXT, inputs=MAPPING, function=TEXT, weights=PATH, outputs=TEXTS)
 @rare_collections()
 @interrupts_kept()
 def load(
@@ -104,8 +103,6 @@ def load(
     if (path is None) == (text is None):
         raise UsageError("give load() either a path or text=")
     if path is not None:
-        if not isinstance(path, str | os.PathLike):
-            raise UsageError(f"load() takes a path, and was given {type(path).__name__}")
         file = Path(path)
         need_file(file)
         source = Source(path=file_of(file), name=str(file), function=function)
@@ -372,6 +369,7 @@ def _arguments(function: Op) -> dict[str, Type]:
     return {name: value.type for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True)}
 
 
+@takes(module=MODULE, path=PATH, format=TEXT)
 @rare_collections()
 @interrupts_kept()
 def save(module: Module, path: str | Path, format: str | None = None) -> Path:
@@ -380,7 +378,6 @@ def save(module: Module, path: str | Path, format: str | None = None) -> Path:
     Raises `UsageError` where no writer has the suffix, `ConversionError` where the module is in another dialect than the
     writer's or the format cannot hold it, and `TransloadError` where the place cannot be written. Returns the path.
     """
-    need(path, str | os.PathLike, "save", "path")
     file = Path(path)
     writer = writer_for(file, dialects_in(module_given(module, "save"))) if format is None else host().get("writers", format)
     from .plugin import resolve
@@ -420,7 +417,7 @@ def _refuse_other_dialects(module: Module, writer: Writer) -> None:
         merge_findings(findings), hint)
 
 
-@takes(to=TEXT)
+@takes(module=MODULE, to=TEXT)
 def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
     """A module's meaning in the hub dialect, or in dialect `to`, by the shortest route of conversions. The argument is unchanged.
 
@@ -429,7 +426,7 @@ def legalize(module: Module, to: str | None = None, **options: Any) -> Module:
     return _lowered(module_given(module, "legalize"), hub().name if to is None else to, options)
 
 
-@takes(to=TEXT)
+@takes(module=MODULE, to=TEXT)
 @rare_collections()
 @interrupts_kept()
 def lower(module: Module, to: str | None = None, **options: Any) -> Module:
@@ -483,6 +480,7 @@ def engine_for(name: str) -> Callable[[Module, str], Any]:
     return host().engine(name)
 
 
+@takes(module=MODULE, scheme=TEXT, samples=SAMPLES)
 @interrupts_kept()
 def quantize(
     module: Module, scheme: str = "int8", samples: Iterable[Mapping[str, np.ndarray]] | None = None, **options: Any,
@@ -499,7 +497,7 @@ def quantize(
     return made
 
 
-@takes(count=WHOLE)
+@takes(floats=MODULE, quantized=MODULE, samples=SAMPLES, count=WHOLE)
 @interrupts_kept()
 def quantization_report(
     floats: Module, quantized: Module, samples: Iterable[Mapping[str, np.ndarray]], count: int | None = None,
@@ -524,7 +522,7 @@ def quantization_report(
     return layers_report(said.source if said is not None and made_of_it else at_hub(floats), runnable(quantized), samples, count)
 
 
-@takes(samples=ITERABLE, method=TEXT)
+@takes(module=MODULE, samples=SAMPLES, method=TEXT)
 @interrupts_kept()
 def calibrate(
     module: Module, samples: Iterable[Mapping[str, np.ndarray]], method: str = "mse", **options: Any,

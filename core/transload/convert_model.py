@@ -32,7 +32,21 @@ from .input_shapes import static_inputs
 from .interrupts import interrupts_kept
 from .ir import Module, TensorType
 from .journey import CHECK, EMIT, QUANTIZE, READ, VERIFY, Journey, Observer, Plan, Stage
-from .kinds import CALLABLE, LIMITS, MAPPING, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
+from .kinds import (
+    CALLABLE,
+    FLAG,
+    LIMITS,
+    MAPPING,
+    MODEL,
+    PATH,
+    PREPROCESS,
+    SAMPLES,
+    SWITCH,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    takes,
+)
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
@@ -90,8 +104,10 @@ class Artifact:
 
 
 @takes(
-    out=PATH, options=MAPPING, inputs=MAPPING, tolerance=LIMITS, excepts=TEXTS, preprocess=PREPROCESS, add_postprocess=TEXT,
-    quantizer_options=MAPPING, tell=CALLABLE, seed=WHOLE, weights=PATH, outputs=TEXTS, passes=TEXT, dump=PATH)
+    model=MODEL, target=TEXT, out=PATH, host=TEXT, options=MAPPING, inputs=MAPPING, verify=SWITCH, tolerance=LIMITS,
+    excepts=TEXTS, input_data=MAPPING, data=SAMPLES, preprocess=PREPROCESS, fuse_preprocess=FLAG, add_postprocess=TEXT,
+    quantize=TEXT, quantizer_options=MAPPING, engine=TEXT, tell=CALLABLE, seed=WHOLE, format=TEXT, function=TEXT, weights=PATH,
+    outputs=TEXTS, passes=TEXT, dump=PATH, start=TEXT)
 @rare_collections()
 @inputs_kept()
 @pinned()
@@ -434,6 +450,10 @@ class _Work:
         return made
 
 
+@takes(
+    model=MODEL, target=TEXT, options=MAPPING, inputs=MAPPING, verify=SWITCH, format=TEXT, passes=TEXT, function=TEXT, dump=PATH,
+    start=TEXT, quantize=TEXT, quantizer_options=MAPPING, preprocess=PREPROCESS, fuse_preprocess=FLAG, add_postprocess=TEXT,
+    weights=PATH, outputs=TEXTS, host=TEXT)
 def plan(
     model: str | Path | Module, target: str | None = None, *, options: Mapping[str, Any] | None = None,
     inputs: Mapping[str, InputSpec] | None = None, verify: bool | str = True, format: str | None = None, passes: str = "",

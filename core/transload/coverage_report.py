@@ -25,6 +25,7 @@ from typing import Any
 
 from .errors import ConversionError, PluginError, UsageError
 from .ir import registry
+from .kinds import TEXT, takes
 from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route
@@ -51,6 +52,7 @@ def _accepted(target: str) -> tuple[str, ...]:
     return there.targets[target].accepts if target in there.targets else (target,)
 
 
+@takes(source=TEXT, target=TEXT)
 def coverage(source: str, target: str) -> list[dict[str, Any]]:
     """A row an op of dialect `source`: `op`, `covered`, `by`, the conversion that rewrites it, `why` not, `evidence`, `taken`.
 

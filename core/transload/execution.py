@@ -11,7 +11,7 @@ from .given import has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .interrupts import interrupts_kept
 from .ir import Module
-from .kinds import CALLABLE, PREPROCESS, takes
+from .kinds import CALLABLE, FLAG, MAPPING, MODEL, PREPROCESS, TEXT, takes
 from .sizes_of_data import sizes_from
 from .valid import module_given
 from .written import written_at
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-@takes(preprocess=PREPROCESS, watch=CALLABLE, tell=CALLABLE)
+@takes(
+    module=MODEL, inputs=MAPPING, function=TEXT, engine=TEXT, keep=FLAG, watch=CALLABLE, tell=CALLABLE, preprocess=PREPROCESS)
 @interrupts_kept()
 def run(
     module: Module | str | Path,

@@ -22,6 +22,7 @@ from .errors import ConversionError, Finding, UsageError
 from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
+from .kinds import MAPPING, MODEL, PATH, TEXT, TEXTS, takes
 from .open_sizes import tried
 from .plugin_host import host as plugins
 from .written import written_at
@@ -84,6 +85,8 @@ class Inspection:
         return "\n".join([heading, *values, f"  ops {ops}", *notes, *said])
 
 
+@takes(
+    model=MODEL, target=TEXT, inputs=MAPPING, options=MAPPING, format=TEXT, function=TEXT, weights=PATH, outputs=TEXTS, host=TEXT)
 def inspect(
     model: str | Path | Module, target: str | None = None, *, inputs: Mapping[str, InputSpec] | None = None,
     options: Mapping[str, Any] | None = None, format: str | None = None, function: str | None = None,

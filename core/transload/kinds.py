@@ -7,21 +7,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from os import PathLike
+from operator import index
+from os import PathLike, fsencode
 from types import UnionType
 from typing import Any, ParamSpec, TypeVar
 
 from .errors import UsageError
 
 __all__ = [
-    "CALLABLE", "ITERABLE", "LIMITS", "MAPPING", "PATH", "PREPROCESS", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds",
-    "takes"]
+    "CALLABLE", "FLAG", "ITERABLE", "LABELS", "LIMITS", "MAPPING", "MODEL", "MODULE", "PATH", "PREPROCESS", "SAMPLES",
+    "SCHEDULER", "SWITCH", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds", "takes"]
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
+_BYTES = bytes | bytearray | memoryview
 
 
 @dataclass(frozen=True)
@@ -30,18 +32,73 @@ class Kind:
 
     what: str
     fits: Callable[[Any], bool]
+    hint: str = ""
 
 
-PATH = Kind("a path", lambda value: isinstance(value, str | PathLike) and not isinstance(value, bytes))
-MAPPING = Kind("a dictionary", lambda value: isinstance(value, Mapping))
+def _is_path(value: Any) -> bool:
+    """Whether it is a path that a system can have: some text, without a NUL or half of a pair of characters."""
+    if not isinstance(value, str | PathLike):
+        return False
+    try:
+        return bool(encoded := fsencode(value)) and b"\0" not in encoded
+    except (UnicodeEncodeError, TypeError):
+        return False
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | _BYTES | type)
+
+
+def _are_texts(value: Any) -> bool:
+    """Whether it is a text, or texts one after the other; what can be gone through once is not looked into, and no array is."""
+    if isinstance(value, str):
+        return True
+    if not _is_several(value) or isinstance(value, Mapping) or hasattr(value, "__array__"):
+        return False
+    return not isinstance(value, Collection) or all(isinstance(each, str) for each in value)
+
+
+def _is_module(value: Any) -> bool:
+    from .ir import Module
+
+    return isinstance(value, Module)
+
+
+def _is_whole(value: Any) -> bool:
+    try:
+        index(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _is_flag(value: Any) -> bool:
+    """Whether it is a truth, one of numpy's, or the number of one."""
+    return index(value) in (0, 1) if _is_whole(value) else type(value).__name__ in ("bool", "bool_")
+
+
+def _has(value: Any, name: str) -> bool:
+    """Whether it is an object with a method or fact of this name, and not its class."""
+    return not isinstance(value, type) and hasattr(value, name)
+
+
+PATH = Kind("a path", _is_path)
+MAPPING = Kind("a dictionary by names", lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value))
 TEXT = Kind("a text", lambda value: isinstance(value, str))
-TEXTS = Kind("a list of texts", lambda value: isinstance(value, Iterable) and not isinstance(value, Mapping) and (
-    not isinstance(value, list | tuple | set | frozenset) or all(isinstance(each, str) for each in value)))
-LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or MAPPING.fits(value) or hasattr(value, "leaving_out"))
-ITERABLE = Kind("several, one after the other", lambda value: isinstance(value, Iterable))
+SWITCH = Kind("True, False or a text", lambda value: isinstance(value, str) or _is_flag(value))
+TEXTS = Kind("a list of texts", _are_texts)
+LIMITS = Kind("limits", lambda value: TEXTS.fits(value) or MAPPING.fits(value) or _has(value, "leaving_out"))
+ITERABLE = Kind("several, one after the other", _is_several)
 CALLABLE = Kind("a function", callable)
-PREPROCESS = Kind("a Preprocess", lambda value: hasattr(value, "as_toml"))
-WHOLE = Kind("a whole number", lambda value: hasattr(value, "__index__"))
+PREPROCESS = Kind("a Preprocess", lambda value: _has(value, "as_toml"), "transload.Preprocess.read(path) makes one of a file")
+WHOLE = Kind("a whole number", _is_whole)
+FLAG = Kind("True or False", _is_flag)
+MODULE = Kind("a module", _is_module, 'transload.load("model.tflite") reads one')
+MODEL = Kind("a path or a Module", lambda value: PATH.fits(value) or _is_module(value))
+SAMPLES = Kind("samples", lambda value: PATH.fits(value) or _is_several(value) or _has(value, "open"))
+LABELS = Kind("labels", lambda value: PATH.fits(value) or _is_several(value))
+SCHEDULER = Kind("a Dask client, or the address of a scheduler,", lambda value: bool(value) if isinstance(value, str) else (
+    _has(value, "submit") or _has(value, "scheduler_address")))
 
 
 def takes(**kinds: Kind) -> Callable[[Callable[Given, Made]], Callable[Given, Made]]:
@@ -56,14 +113,14 @@ def takes(**kinds: Kind) -> Callable[[Callable[Given, Made]], Callable[Given, Ma
                 value = named[name] if name in named else arguments[place] if place < len(arguments) else default
                 if value is default or kind.fits(value):
                     continue
-                raise UsageError(f"{called}() takes {kind.what} as {name}, and was given {type(value).__name__}")
+                raise UsageError(f"{called}() takes {kind.what} as {name}, and was given {_shown(value)}", hint=kind.hint)
 
         @wraps(function)
         def checked(*arguments: Given.args, **named: Given.kwargs) -> Made:
             check(arguments, named)
             return function(*arguments, **named)
 
-        checked.need_kinds = check  # type: ignore[attr-defined]
+        checked.need_kinds, checked.kinds = check, kinds  # type: ignore[attr-defined]
         return checked
 
     return decorated
@@ -77,5 +134,8 @@ def need_kinds(function: Callable[..., Any], named: Mapping[str, Any], called: s
 def need(value: Any, kind: type | UnionType, function: str, what: str) -> None:
     """Raise `UsageError` where a function was given something else than a `what`, an object of a class."""
     if not isinstance(value, kind):
-        shown = repr(value) if isinstance(value, str | PathLike) else type(value).__name__
-        raise UsageError(f"{function}() takes a {what}, and was given {shown:.100}")
+        raise UsageError(f"{function}() takes a {what}, and was given {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    return f"{value!r:.100}" if isinstance(value, str | PathLike) else type(value).__name__

@@ -16,6 +16,7 @@ import numpy as np
 from .cli.show import bytes_text
 from .errors import UsageError
 from .files import atomic_path
+from .kinds import MAPPING, PATH, TEXT, Kind, takes
 from .report import LayerReport, LayersReport
 
 __all__ = ["quantization_page"]
@@ -30,6 +31,7 @@ STEP = 10
 """Decibels between two lines of the chart."""
 HIGHEST = 80
 """Decibels above which a point lies at the chart's upper end."""
+_REPORT = Kind("a report of layers", lambda value: isinstance(value, LayersReport), "transload.quantization_report makes one")
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,7 @@ class _Bars:
     ends: Sequence[float]
 
 
+@takes(report=_REPORT, path=PATH, title=TEXT, about=MAPPING, kept=MAPPING)
 def quantization_page(
     report: LayersReport, path: str | Path, title: str = "", about: Mapping[str, str] | None = None,
     kept: Mapping[str, str] | None = None,

@@ -63,7 +63,7 @@ class Partition:
         return [op for part in self.parts if part.place == HOST for op in work_of(part.module)]
 
 
-@kinds.takes(takes=kinds.CALLABLE)
+@kinds.takes(module=kinds.MODULE, takes=kinds.CALLABLE)
 def partition(module: Module, takes: Callable[[Op], bool]) -> Partition:
     """Cut a module in parts of what the target takes and of what it does not. The argument is unchanged.
 

@@ -23,28 +23,28 @@ def test_shapes(shape: Any, examples: Path) -> None:
 
 
 @pytest.mark.parametrize(("call", "why"), [
-    (lambda file, module: transload.load(file, inputs=[("image", (1, 1, 8, 8))]), "inputs must be a dictionary"),
-    (lambda file, module: transload.run(module, [IMAGE["image"]]), "must be a dictionary, and is a list"),
-    (lambda file, module: transload.run(module, IMAGE, engine=3), "engine is said by its name"),
-    (lambda file, module: transload.convert(module, target=3), "a target is said by its name"),
-    (lambda file, module: transload.convert(3), "a model is a path or a Module, and this is a int"),
-    (lambda file, module: transload.convert(None), "a model is a path or a Module"),
+    (lambda file, module: transload.load(file, inputs=[("image", (1, 1, 8, 8))]), "takes a dictionary by names as inputs"),
+    (lambda file, module: transload.run(module, [IMAGE["image"]]), "takes a dictionary by names as inputs, and was given list"),
+    (lambda file, module: transload.run(module, IMAGE, engine=3), "takes a text as engine, and was given int"),
+    (lambda file, module: transload.convert(module, target=3), "takes a text as target, and was given int"),
+    (lambda file, module: transload.convert(3), "takes a path or a Module as model, and was given int"),
+    (lambda file, module: transload.convert(None), "takes a path or a Module as model"),
     (lambda file, module: transload.extract(module, []), "needs an output"),
     (lambda file, module: transload.load(text=3, format="onnx"), r"load\(\) takes a text as text, and was given int"),
-    (lambda file, module: transload.load(text=Path("x"), format="onnx"), "takes a text as text, and was given PosixPath"),
+    (lambda file, module: transload.load(text=Path("x"), format="onnx"), r"takes a text as text, and was given PosixPath\('x'\)"),
     (lambda file, module: transload.load(file, weights=3), "takes a path as weights, and was given int"),
     (lambda file, module: transload.load(file, outputs=None), "takes a list of texts as outputs, and was given NoneType"),
     (lambda file, module: transload.load(file, outputs=[3]), "takes a list of texts as outputs"),
     (lambda file, module: transload.lower(module, []), r"lower\(\) takes a text as to, and was given list"),
     (lambda file, module: transload.legalize(module, []), r"legalize\(\) takes a text as to, and was given list"),
     (lambda file, module: transload.evaluate([None], [IMAGE]), "a model is a path or a Module, and this is a NoneType"),
-    (lambda file, module: transload.inspect(3), "a model is a path or a Module, and this is a int"),
-    (lambda file, module: transload.plan(b"x"), "a model is a path or a Module, and this is a bytes"),
-    (lambda file, module: transload.run(3, IMAGE), "a model is a path or a Module, and this is a int"),
-    (lambda file, module: transload.compare(file, None), "a model is a path or a Module, and this is a NoneType"),
+    (lambda file, module: transload.inspect(3), "takes a path or a Module as model, and was given int"),
+    (lambda file, module: transload.plan(b"x"), "takes a path or a Module as model, and was given bytes"),
+    (lambda file, module: transload.run(3, IMAGE), "takes a path or a Module as module, and was given int"),
+    (lambda file, module: transload.compare(file, None), "takes a path or a Module as artifact, and was"),
     (lambda file, module: transload.convert_all([None], "tosa"), "takes paths of models, and was given NoneType"),
     (lambda file, module: transload.convert_all([file], "tosa", seed="x"), r"convert_all\(\) takes a whole number as seed"),
-    (lambda file, module: transload.convert_all([file], "tosa", options=[]), r"convert_all\(\) takes a dictionary as options"),
+    (lambda file, module: transload.convert_all([file], "tosa", options=[]), r"convert_all\(\) takes a dictionary by names"),
     (lambda file, module: transload.convert(file, "tosa", tolerance="cos=0.9"), r"give tolerances as a list, \['cos=0.9'\]"),
     (lambda file, module: transload.compare(file, module, tolerance="cos=0.9"), "give tolerances as a list"),
     (lambda file, module: transload.convert(file, "tosa", "out", input_data={"image": [[1], [1, 2]]}), "does not fit the model"),
@@ -160,5 +160,5 @@ def test_preprocessing_without_images(use: Callable[..., Any], examples: Path) -
     module = transload.load(file)
     with pytest.raises(UsageError, match="nothing that is given is one"):
         use(file, module, transload.Preprocess(mean=(3.0,)))
-    with pytest.raises(UsageError, match="takes a Preprocess as preprocess, and was given str"):
+    with pytest.raises(UsageError, match="takes a Preprocess as preprocess, and was given 'anything'"):
         use(file, module, "anything")

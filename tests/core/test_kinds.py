@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import UsageError
-from transload.kinds import MAPPING, PATH, TEXTS, takes
+from transload.errors import TransloadError, UsageError
+from transload.kinds import CALLABLE, MAPPING, PATH, SCHEDULER, TEXTS, takes
 
 pytest.importorskip("onnx")
 
@@ -42,8 +43,65 @@ def test_convert_is_given_a_number(model: Path, tmp_path: Path, name: str) -> No
     lambda model: transload.evaluate(model, [], resume=5), lambda model: transload.convert_all(5, "tosa"),
     lambda model: transload.convert_all([model], "tosa", workers="many")])
 def test_others_are_given_something_else(model: Path, call: Callable[[Path], Any]) -> None:
-    with pytest.raises(UsageError, match=r"^\w+\(\) takes .* as \w+, and was given \w+"):
+    with pytest.raises(UsageError, match=r"^\w+\(\) takes .* as \w+, and was given .+"):
         call(model)
+
+
+WRONG: list[Any] = [
+    None, 5, 1.5, float("nan"), b"x", [], (), [None], {}, {1: 2}, {"image": None}, np.zeros(3), object(), type, "", "zz",
+    "\ud800", "a\0b"]
+LONG = ("convert", "convert_all", "compare")
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    found = {name: getattr(transload, name) for name in transload.__all__}
+    return {name: each for name, each in found.items() if inspect.isfunction(each) and inspect.signature(each).parameters}
+
+
+def named(function: Callable[..., Any]) -> list[str]:
+    return [each.name for each in inspect.signature(function).parameters.values() if each.kind is not each.VAR_KEYWORD]
+
+
+@pytest.mark.parametrize("name", public_functions())
+def test_public_functions_look_at_all_of_their_arguments(name: str) -> None:
+    function = public_functions()[name]
+    assert set(named(function)) == set(getattr(function, "kinds", ())), "`@takes` names each of them"
+
+
+@pytest.mark.parametrize("name", public_functions())
+def test_wrong_arguments_are_told(
+    model: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They ended in AttributeError, TypeError, "the truth value is ambiguous", and what no plugin did was told as its failure."""
+    function = public_functions()[name]
+    module = transload.legalize(transload.load(model))
+    sample = [{"image": np.zeros((1, 1, 8, 8), np.float32)}]
+    right: dict[str, Any] = {
+        "module": module, "model": model, "models": [model], "path": model, "target": "tosa", "to": "tosa", "source": sample,
+        "inputs": module if name == "open_samples" else {"image": np.zeros((1, 1, 8, 8), np.float32)} if name == "run" else None,
+        "samples": sample, "floats": module, "quantized": module, "data": sample, "artifact": module, "takes": lambda op: True,
+        "report": transload.quantization_report(module, module, sample)}
+    if name in ("save", "quantization_page"):
+        right["path"] = tmp_path / "made.mlir"
+    if name == "coverage":
+        right["source"] = "onnx"
+    given = {each: right[each] for each in named(function) if right.get(each) is not None}
+    monkeypatch.chdir(tmp_path)
+    kinds = function.kinds  # type: ignore[attr-defined]
+    for argument in named(function):
+        for wrong in WRONG:
+            default = inspect.signature(function).parameters[argument].default
+            fits = kinds[argument].fits(wrong)
+            if wrong is default or (fits and (kinds[argument] in (CALLABLE, SCHEDULER) or name in LONG)):
+                continue  # a function of the user's raises what it raises, and the others take long
+            try:
+                function(**{**given, argument: wrong})
+            except TransloadError as error:
+                assert "failed in" not in str(error), f"{argument}={wrong!r:.50}: told as somebody else's: {error}"
+            except Exception as error:
+                pytest.fail(f"{argument}={wrong!r:.50}: {type(error).__name__}: {error}")
+            else:
+                assert fits, f"{argument}={wrong!r:.50} is taken"
 
 
 def test_kinds() -> None:

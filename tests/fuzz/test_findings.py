@@ -375,9 +375,9 @@ def test_results_that_no_machine_holds() -> None:
 @pytest.mark.parametrize("given", [None, "model.onnx", Path("model.onnx"), 3])
 def test_what_is_no_module(given: Any) -> None:
     for function in (transload.lower, transload.quantize, lambda it: transload.save(it, "x.tosa")):
-        with pytest.raises(UsageError, match="takes a module, and was given"):
+        with pytest.raises(UsageError, match="takes a module as module, and was given"):
             function(given)
-    with pytest.raises(UsageError, match=r"load\(\) takes a path, and was given int"):
+    with pytest.raises(UsageError, match=r"load\(\) takes a path as path, and was given int"):
         transload.load(3)  # type: ignore[arg-type]
     with pytest.raises(BuildError, match="its name is None"):
         Graph((2,)).builder.emit(None)  # type: ignore[arg-type]

@@ -27,7 +27,21 @@ from ..files import exists, is_file, is_folder, need_file
 from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, dtype_of
 from ..json_text import plain
-from ..kinds import CALLABLE, ITERABLE, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, Kind, takes
+from ..kinds import (
+    CALLABLE,
+    ITERABLE,
+    LABELS,
+    MAPPING,
+    PATH,
+    PREPROCESS,
+    SAMPLES,
+    SCHEDULER,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    takes,
+)
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..report import Digest
@@ -95,12 +109,14 @@ def shown(name: str, found: Estimate) -> str:
     return f"{text} {unit}".strip()
 
 
+_CLASSES = Kind("names of classes, or their file,", lambda value: PATH.fits(value) or TEXTS.fits(value))
 _MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(value) or ITERABLE.fits(value))
 
 
 @takes(
-    models=_MODELS, metrics=TEXTS, preprocess=PREPROCESS, shapes=MAPPING, resume=PATH, watch=CALLABLE, weights=PATH,
-    label_offset=WHOLE)
+    models=_MODELS, data=SAMPLES, metrics=TEXTS, labels=LABELS, classes=_CLASSES, label_offset=WHOLE, output=TEXT,
+    preprocess=PREPROCESS, shapes=MAPPING, format=TEXT, engine=TEXT, resume=PATH, watch=CALLABLE, weights=PATH, function=TEXT,
+    scheduler=SCHEDULER)
 @interrupts_kept()
 def evaluate(
     models: Sequence[Module | str | Path] | Module | str | Path, data: Any, *, metrics: Sequence[str] = ("top1",),

@@ -25,6 +25,7 @@ from ..errors import ReadError, UsageError
 from ..escapes import escaped
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
+from ..kinds import FLAG, MAPPING, MODULE, PREPROCESS, SAMPLES, WHOLE, Kind, takes
 from ..lending import read_only
 from ..shell import quoted
 from .images import Decoding, image_sizes
@@ -33,6 +34,7 @@ from .sources import Entry, ImagePart, Listing, Part, Stream, entries_of, find_s
 
 __all__ = ["Data", "Samples", "open_samples"]
 
+_INPUTS = Kind("a module, or the types of its inputs,", lambda value: MODULE.fits(value) or MAPPING.fits(value))
 _NAMED = 3
 """Of damaged samples, how many a note names."""
 
@@ -56,6 +58,8 @@ class Data:
         return _opened(self, inputs, preprocess, limits)
 
 
+@takes(
+    source=SAMPLES, inputs=_INPUTS, preprocess=PREPROCESS, count=WHOLE, skip_damaged=FLAG, workers=WHOLE, limits=MAPPING)
 def open_samples(
     source: Any, inputs: Module | Mapping[str, TensorType], *, preprocess: Preprocess | None = None, count: int | None = None,
     skip_damaged: bool = False, workers: int | None = None, limits: Mapping[str, tuple[float, float]] | None = None,

@@ -28,7 +28,7 @@ from ..hosting import hosted_for
 from ..input_shapes import sizes_given, sizes_said
 from ..interrupts import interrupts_kept
 from ..json_text import json_text, of_json_text, plain
-from ..kinds import CALLABLE, ITERABLE, PATH, WHOLE, Kind, need_kinds, takes
+from ..kinds import CALLABLE, FLAG, ITERABLE, PATH, SCHEDULER, TEXT, WHOLE, Kind, need_kinds, takes
 from ..plugin import Source, Target
 from ..plugin_host import host
 from ..report import ErrorReport, error_report
@@ -76,7 +76,7 @@ class Converted:
 _MODELS = Kind("paths of models", lambda value: PATH.fits(value) or ITERABLE.fits(value))
 
 
-@takes(models=_MODELS, out=PATH, workers=WHOLE, cache=PATH, tell=CALLABLE)
+@takes(models=_MODELS, target=TEXT, out=PATH, workers=WHOLE, scheduler=SCHEDULER, cache=PATH, anew=FLAG, tell=CALLABLE)
 @interrupts_kept()
 def convert_all(
     models: Iterable[str | Path] | str | Path, target: str | None = None, out: str | Path = "build", *,

@@ -20,7 +20,7 @@ from ..given import has_images, images_among, open_given, shapes_of
 from ..input_shapes import static_inputs
 from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, initial_states, input_names
-from ..kinds import LIMITS, MAPPING, PATH, PREPROCESS, TEXTS, WHOLE, takes
+from ..kinds import FLAG, LIMITS, MAPPING, MODEL, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
 from ..meanings import (
     Changes,
     as_stored,
@@ -180,7 +180,9 @@ class Comparison:
 
 
 
-@takes(preprocess=PREPROCESS, shapes=MAPPING, seed=WHOLE, weights=PATH, outputs=TEXTS, excepts=TEXTS, tolerance=LIMITS)
+@takes(
+    model=MODEL, artifact=MODEL, inputs=MAPPING, per_layer=FLAG, seed=WHOLE, shapes=MAPPING, preprocess=PREPROCESS, format=TEXT,
+    function=TEXT, weights=PATH, outputs=TEXTS, excepts=TEXTS, tolerance=LIMITS)
 @static_inputs()
 @interrupts_kept()
 def compare(

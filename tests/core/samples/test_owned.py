@@ -120,7 +120,7 @@ def digits(examples: Path) -> Any:
 
 
 @pytest.mark.parametrize(("samples", "why"), [
-    (Path("xs.npy"), "and not PosixPath|takes several"), (3, "and not int|takes several"), ({"image": IMAGE}, "and not dict"),
+    (Path("xs.npy"), "and not PosixPath|takes several"), (3, "and not int|takes samples"), ({"image": IMAGE}, "and not dict"),
     ("xs.npy", "and not 'xs.npy'"), (IMAGE, "and not ndarray"), ([None], "sample 1 is no dictionary .* of type NoneType"),
     ([{"image": IMAGE}, (IMAGE,)], "sample 2 is no dictionary .* of type tuple"), ([IMAGE], "sample 1 is no dictionary"),
     ((each for each in ({"image": IMAGE}, {"img": IMAGE})), "sample 2 has no 'image'"),

@@ -203,7 +203,7 @@ def test_a_damaged_image_is_named_and_left_out_where_one_says_so(images: Path) -
     ([{"x": [[1], [2, 3]]}], IMAGE, "is no array"),
     ([np.zeros(3)], IMAGE, "of shape"),
     ([(1, 2)], IMAGE, "2 arrays"),
-    (3, IMAGE, "no int"),
+    (3, IMAGE, "takes samples as source, and was given int"),
     (THREE, TWO, "for which input"),
     ({"a": THREE}, TWO, "no samples for 'b'"),
     ({"a": np.zeros((2, 2)), "b": np.zeros((3, 2, 2))}, TWO, "2 for 'a', 3 for 'b'"),
