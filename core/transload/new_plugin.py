@@ -38,7 +38,7 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     need_directory(Path(parent))
     directory = Path(parent) / name
     if exists(directory):
-        raise UsageError(f"{directory} exists already")
+        raise UsageError(f"{directory} exists already", hint="-o FOLDER, which is not there yet, takes the plugin; or remove it")
     module, description, try_it = KINDS[kind]
     package = name.replace("-", "_")
     dialect = package.removeprefix("transload_")

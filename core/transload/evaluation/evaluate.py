@@ -173,7 +173,7 @@ def evaluate(
             name: estimate(score, [row[place][name] for row in rows])
             for name, score in chosen.items() if place or "reference" not in score.needs}
         for place, model in enumerate(ready)}
-    notes = (*notes, *_notes(ready, opened, stored), *_strange(ready, rows))
+    notes = (*notes, *_notes(ready, opened, stored), *_strange(ready, rows), *_uncounted(chosen, rows))
     return Evaluation(scores, len(rows), first.skipped, notes)
 
 
@@ -227,6 +227,14 @@ def _strange(models: Sequence[Ready], rows: Sequence[Sequence[Mapping[str, Any]]
     return [
         f"{model.name}: gives NaN on {count} of {len(rows)} samples"
         for model, count in zip(models, counts, strict=True) if count]
+
+
+def _uncounted(chosen: Mapping[str, Score], rows: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+    """Notes of the scores that found nothing to count in any sample, and so are NaN."""
+    return [
+        f"{name}: nothing counts in any of the {len(rows)} samples (pixels whose mask is 255 do not, nor what no model sees)"
+        for name, score in chosen.items() if score.pictured and rows and all(
+            each.get(name) == [] for row in rows for each in row)]
 
 
 def _need_another(chosen: Mapping[str, Score], count: int) -> None:

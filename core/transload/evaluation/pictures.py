@@ -126,14 +126,15 @@ def _need_classes(truth: np.ndarray, count: int | None) -> None:
 
 
 def mean_overlap(rows: Any) -> float:
-    """The mean over classes of what both have to what one of them has, all samples together (PASCAL VOC)."""
+    """The mean over classes of what both have to what one has, all samples together (PASCAL VOC); NaN where no pixel counts."""
     both: dict[int, int] = {}
     one: dict[int, int] = {}
     for sample in rows:
         for kind, common, either in sample:
             both[kind] = both.get(kind, 0) + common
             one[kind] = one.get(kind, 0) + either
-    return float(np.mean([both[kind] / one[kind] for kind in both if one[kind]]))
+    shares = [both[kind] / one[kind] for kind in both if one[kind]]
+    return float(np.mean(shares)) if shares else float("nan")
 
 
 def with_scale(label: Seen, made: np.ndarray) -> np.ndarray:

@@ -220,6 +220,23 @@ def test_annotations_have_the_shape_of_their_picture() -> None:
     assert detections(outputs, Seen(label, shown(), picture=(400, 200)), None)
 
 
+@pytest.mark.parametrize("none", [False, True])
+def test_masks_of_nothing_that_counts(tmp_path: Path, none: bool, recwarn: pytest.WarningsRecorder) -> None:
+    """Draws of such samples alone warned of the mean of an empty slice, and nothing said why the score is NaN."""
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "i").mkdir()
+    (tmp_path / "m").mkdir()
+    for name in "abc":
+        image.fromarray(np.zeros((4, 4, 3), np.uint8)).save(tmp_path / "i" / f"{name}.png")
+        image.fromarray(np.full((4, 4), 255 if none or name == "b" else 0, np.uint8)).save(tmp_path / "m" / f"{name}.png")
+    g = Graph((1, 3, 4, 4))
+    model = g.done(g.Reshape(g.inputs[0], shape=(1, 3, 4, 4)))
+    found = transload.evaluate(model, tmp_path / "i", labels=tmp_path / "m", metrics=["miou"])
+    assert not [each for each in recwarn if issubclass(each.category, RuntimeWarning)]
+    assert np.isnan(next(iter(found.scores.values()))["miou"].value) == none
+    assert any("miou: nothing counts in any of the 3 samples" in note for note in found.notes) == none
+
+
 def test_pixels_that_do_not_count_are_no_class() -> None:
     assert overlaps({"y": np.zeros((1, 4, 2, 2), np.float32)}, np.array([[255, 0], [255.0, 0]]), None) == [[0, 2, 2]]
 
