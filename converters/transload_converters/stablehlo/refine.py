@@ -19,8 +19,10 @@ from transload.ir.attributes import OpaqueAttr, Symbol
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import Dense
 from transload.ir.core import Block, Op, Value
+from transload.ir.locations import location_names
 from transload.ir.module import Module, update_function_type
 from transload.ir.types import BOOL, I64, FloatType, IntegerType, TensorType, Type
+from transload.ir.verify import faults_of
 from transload.passes.dce import eliminate_dead_code
 from transload.passes.inline import calls_itself, inline_calls, named_functions
 from transload.passes.shapes import infer_op
@@ -108,8 +110,8 @@ def _refine_block(block: Block, changed: set[Any], findings: list[Finding], spoi
         if op.name in _BRANCHES and _choose(op):
             following = block.first if before is None else before.next  # the branch's ops stand where the op stood
             continue
-        if op.name in _STATIC:
-            _STATIC[op.name](op)
+        if op.name in _STATIC and not spoilt.intersection(op.operands):
+            _make_static(op, findings, spoilt)
         infer_op(op, changed, findings, spoilt)
         if op.name == "stablehlo.composite":
             _fix_decomposition(op, changed, findings, spoilt, of_sizes)
@@ -245,6 +247,26 @@ def _sizes(op: Op, operand: int) -> tuple[int, ...] | None:
     return None if numbers is None else tuple(numbers[0])
 
 
+def _with_sizes(op: Op, type_: Type, shape: Sequence[int]) -> TensorType:
+    """The type of a result with the shape that an operand gives it; `ShapeError` where it has another."""
+    if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) != len(shape) or any(
+            size not in (None, other) for size, other in zip(type_.shape, shape, strict=True)):
+        raise ShapeError(f"{op.called}: {type_} is given the shape {list(shape)}")
+    return type_.with_shape(shape)
+
+
+def _make_static(op: Op, findings: list[Finding], spoilt: set[Any]) -> None:
+    """Take the sizes that operands hold into the op, where they are constant; the findings get why it does not take them."""
+    was = op.name
+    _STATIC[was](op)
+    if op.name == was:
+        return
+    faults = faults_of(op)
+    if faults:
+        findings.extend(Finding(was, fault, tuple(location_names(op.location)[:1])) for fault in faults)
+        spoilt.update(op.results)
+
+
 def _of_shape(name: str, sizes: int, kept: int) -> Callable[[Op], None]:
     """A rule for an op whose operand number `sizes` is its result's shape; `kept` operands stay."""
 
@@ -252,11 +274,12 @@ def _of_shape(name: str, sizes: int, kept: int) -> Callable[[Op], None]:
         shape = _sizes(op, sizes)
         if shape is None:
             return
+        type_ = _with_sizes(op, op.results[0].type, shape)
         op.name = name
         op.operands = op.operands[:kept]
         for key in ("known_expanding_dimensions", "known_nonexpanding_dimensions"):
             op.attributes.pop(key, None)
-        op.results[0].type = op.results[0].tensor_type.with_shape(shape)
+        op.results[0].type = type_
 
     return rule
 
@@ -331,11 +354,7 @@ def _take_shapes(op: Op) -> None:
     if len(shapes) != len(told) or aliases is None:
         return
     for result, shape in zip(op.results, shapes, strict=True):
-        type_ = result.type
-        if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) != len(shape) or any(
-                size not in (None, other) for size, other in zip(type_.shape, shape, strict=True)):
-            raise ShapeError(f"{op.called}: {type_} is given the shape {list(shape)}")
-        result.type = type_.with_shape(shape)
+        result.type = _with_sizes(op, result.type, shape)
     op.operands = tuple(op.operands[place] for place in left)
     del op.attributes[_SHAPES]
     layouts = op.attributes.get("operand_layouts")

@@ -177,7 +177,7 @@ def cannot_cross(types: Sequence[Type]) -> list[Finding]:
     """A finding for each type of an input or result that cannot be given to XLA or taken from it."""
     return merge_findings([
         Finding(str(type_), "cannot be given to or taken from XLA",
-                hint="the reference engine runs it" if isinstance(type_, TensorType) else "give the function tensors alone")
+                hint="the reference engine takes these" if isinstance(type_, TensorType) else "give the function tensors alone")
         for type_ in types
         if not crosses(type_)
     ])

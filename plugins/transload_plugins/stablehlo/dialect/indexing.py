@@ -157,9 +157,7 @@ class _Gather(DeclaredOp):
     @constraint
     def c21(op) -> bool:
         """(C21) 0 <= slice_sizes <= shape(operand)"""
-        return all(
-            a >= 0 and (b is None or a <= b) for a, b in zip(_slice_sizes(op) or (), shape_of(op.operands[0]), strict=False)
-        )
+        return slices_fit(_slice_sizes(op) or (), shape_of(op.operands[0]))
 
     @constraint
     def c22(op) -> bool | str:
@@ -178,6 +176,11 @@ class _Gather(DeclaredOp):
 def _slice_sizes(op: Op) -> tuple[int, ...] | None:
     sizes = op.attributes.get("slice_sizes")
     return sizes if sizes is not None else dims_of(op.operands[2])
+
+
+def slices_fit(sizes: tuple[int, ...], shape: Shape) -> bool:
+    """Whether slices of these sizes are part of a tensor of a shape (C21)."""
+    return all(a >= 0 and (b is None or a <= b) for a, b in zip(sizes, shape, strict=False))
 
 
 def _sizes_at_most_one(op: Op, dimensions: tuple[int, ...]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from transload.ir import Op
@@ -26,7 +27,7 @@ from ..types import (
     storage_of,
     tensor,
 )
-from .base import STABLEHLO, all_in, results_fit, shape_error
+from .base import STABLEHLO, Shape, all_in, results_fit, shape_error
 
 _operand, _result = operand, result  # the names are also those of operands
 PER_TENSOR = tensor("bifcq")
@@ -99,7 +100,15 @@ def _says_shape(op: Op, sizes: Any) -> bool | str:
     if not sizes_fit(shape_of(sizes)[0], len(shape)):
         return f"{shape_of(sizes)[0]} sizes for a result of rank {len(shape)}"
     known = dims_of(sizes)
+    if known is not None and min(known, default=0) < 0:
+        return f"sizes {known}, and none is below 0"
     return known is None or compatible(known, shape) or f"sizes {known} for the result {op.result.type}"
+
+
+def _told_shape(op: Op) -> Shape:
+    """The shape of the result: what a constant operand says it is, else what its type says."""
+    told = dims_of(op.operands[1]) if len(op.operands) > 1 else None
+    return shape_of(op.result) if told is None else told
 
 
 def _reshapes(op: Op) -> bool:
@@ -133,7 +142,7 @@ class _Reshaping(DeclaredOp):
     @constraint
     def c2(op) -> bool | str:
         """(C2) operand and result have the same number of elements"""
-        a, b = shape_of(op.operands[0]), shape_of(op.result)
+        a, b = shape_of(op.operands[0]), _told_shape(op)
         return None in a or None in b or math.prod(a) == math.prod(b) or f"{math.prod(a)} and {math.prod(b)}"
 
     @constraint
@@ -175,6 +184,14 @@ class DynamicReshape(_Reshaping):
         return _says_shape(op, op.output_shape)
 
 
+def broadcasts(sizes: Shape, dimensions: Sequence[int], shape: Shape) -> bool | str:
+    """Whether a tensor of these sizes, which go to `dimensions` of a shape, can be repeated to that shape (C5)."""
+    for size, dimension in zip(sizes, dimensions, strict=False):
+        if size not in (1, None) and dimension < len(shape) and not sizes_fit(size, shape[dimension]):
+            return f"size {size} to {shape[dimension]} at dimension {dimension}"
+    return True
+
+
 class _Broadcasting(DeclaredOp):
     broadcast_dimensions: tuple[int, ...]  # declared by each op, in its order of members
 
@@ -204,11 +221,7 @@ class _Broadcasting(DeclaredOp):
     @constraint
     def c5(op) -> bool | str:
         """(C5) each dimension of the operand has size 1, or that of its dimension of the result"""
-        shape = shape_of(op.result)
-        for size, dimension in zip(shape_of(op.operands[0]), op.broadcast_dimensions, strict=False):
-            if size not in (1, None) and dimension < len(shape) and not sizes_fit(size, shape[dimension]):
-                return f"size {size} to {shape[dimension]} at dimension {dimension}"
-        return True
+        return broadcasts(shape_of(op.operands[0]), op.broadcast_dimensions, _told_shape(op))
 
     @constraint
     def c6(op) -> bool:

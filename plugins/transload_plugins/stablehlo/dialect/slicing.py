@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from transload.ir import Op
@@ -52,14 +53,7 @@ class Slice(DeclaredOp):
     @constraint
     def c3(op) -> bool | str:
         """(C3) 0 <= start_indices <= limit_indices <= shape(operand)"""
-        sizes = shape_of(op.operands[0])
-        return (
-            all(
-                0 <= a <= b and (size is None or b <= size)
-                for a, b, size in zip(op.start_indices, op.limit_indices, sizes, strict=False)
-            )
-            or f"{op.start_indices} to {op.limit_indices} of shape {sizes}"
-        )
+        return lies_inside(op.start_indices, op.limit_indices, shape_of(op.operands[0]))
 
     @constraint
     def c4(op) -> bool:
@@ -73,15 +67,25 @@ class Slice(DeclaredOp):
 
     def infer(op) -> Type:
         a = op.attributes
-        if any(stride <= 0 for stride in a["strides"]):
-            raise shape_error(op, "strides must be positive")
-        shape = tuple(
-            -((start - limit) // stride)
-            for start, limit, stride in zip(a["start_indices"], a["limit_indices"], a["strides"], strict=False)
-        )
-        if len(shape) != len(shape_of(op.operands[0])):
-            raise shape_error(op, f"{len(shape)} bounds for a tensor of rank {len(shape_of(op.operands[0]))}")
-        return TensorType(shape, element_of(op.operands[0]))
+        return TensorType(sliced_sizes(op, a["start_indices"], a["limit_indices"], a["strides"]), element_of(op.operands[0]))
+
+
+def lies_inside(starts: Sequence[int], limits: Sequence[int], sizes: Shape) -> bool | str:
+    """Whether the bounds of a slice are in order, and inside of a tensor of these sizes."""
+    bounds = zip(starts, limits, sizes, strict=False)
+    return all(0 <= a <= b and (size is None or b <= size) for a, b, size in bounds) or (
+        f"{tuple(starts)} to {tuple(limits)} of shape {sizes}"
+    )
+
+
+def sliced_sizes(op: Op, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int]) -> Shape:
+    """Sizes of a slice; `ShapeError` where its strides are not positive, or not as many as the operand has dimensions."""
+    if any(stride <= 0 for stride in strides):
+        raise shape_error(op, "strides must be positive")
+    shape = tuple(-((start - limit) // stride) for start, limit, stride in zip(starts, limits, strides, strict=False))
+    if len(shape) != len(shape_of(op.operands[0])):
+        raise shape_error(op, f"{len(shape)} bounds for a tensor of rank {len(shape_of(op.operands[0]))}")
+    return shape
 
 
 @STABLEHLO.op("real_dynamic_slice")
@@ -104,6 +108,26 @@ class RealDynamicSlice(DeclaredOp):
         """start_indices, limit_indices and strides have the same type, a number a dimension"""
         types = {value.type for value in op.operands[1:]}
         return len(types) == 1 and shape_of(op.start_indices) == (len(shape_of(op.operands[0])),)
+
+    @constraint
+    def bounds_lie_inside(op) -> bool | str:
+        """constant bounds have 0 <= start_indices <= limit_indices <= shape(operand), as those of slice"""
+        starts, limits = dims_of(op.start_indices), dims_of(op.limit_indices)
+        return starts is None or limits is None or lies_inside(starts, limits, shape_of(op.operands[0]))
+
+    @constraint
+    def strides_are_positive(op) -> bool:
+        """constant strides are positive"""
+        return all(stride > 0 for stride in dims_of(op.strides) or ())
+
+    @constraint
+    def result_fits(op) -> bool | str:
+        """of constant bounds, the result has size `ceil((limit - start) / stride)` in each dimension"""
+        starts, limits, strides = map(dims_of, op.operands[1:])
+        if starts is None or limits is None or strides is None or min(strides, default=1) <= 0:
+            return True
+        sizes = sliced_sizes(op, starts, limits, strides)
+        return compatible(sizes, shape_of(op.result)) or f"{list(sizes)} for the result {op.result.type}"
 
 
 @STABLEHLO.op("dynamic_slice")

@@ -16,7 +16,7 @@ from transload.ir.constants import dtype_of
 from transload.ir.types import QuantType
 
 from ..dialect.base import padding_of
-from .movement import padded
+from .movement import check_shape, padded
 from .table import Array, exact_dtype, fit, kernel
 
 if TYPE_CHECKING:
@@ -138,4 +138,4 @@ def convolution(op: Convolution, lhs: Array, rhs: Array) -> Array:
 
 @kernel("dynamic_conv")
 def dynamic_conv(op: DynamicConv, lhs: Array, rhs: Array, padding: Array) -> Array:
-    return _convolution(op, lhs, rhs, np.asarray(padding).tolist())
+    return check_shape(op, _convolution(op, lhs, rhs, np.asarray(padding).tolist()))

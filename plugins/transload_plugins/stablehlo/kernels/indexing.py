@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.errors import RunError
+
 from .lanes import Lanes
 from .movement import check_shape, integers
 from .reduction import scatter_rounds
@@ -92,7 +94,12 @@ def gather(op: Gather, operand: Array, indices: Array) -> Array:
 
 @kernel("dynamic_gather", quantized="moves")
 def dynamic_gather(op: DynamicGather, operand: Array, indices: Array, sizes: Array) -> Array:
-    return check_shape(op, _gather(op, np.asarray(operand), indices, integers(sizes)))
+    told, d = integers(sizes), op.dimension_numbers
+    if not all(0 <= size <= whole for size, whole in zip(told, np.shape(operand), strict=True)) or any(
+        told[axis] > 1 for axis in d.collapsed_slice_dims + d.operand_batching_dims
+    ):
+        raise RunError(f"{op.called}: takes slices of sizes {told} of a tensor of shape {np.shape(operand)}")
+    return check_shape(op, _gather(op, np.asarray(operand), indices, told))
 
 
 @kernel("torch_index_select", quantized="moves")

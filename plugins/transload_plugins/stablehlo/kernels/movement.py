@@ -48,6 +48,14 @@ def integers(array: Array) -> tuple[int, ...]:
     return tuple(int(number) for number in np.asarray(array).reshape(-1).tolist())
 
 
+def _told_shape(op: Op, sizes: Array) -> tuple[int, ...]:
+    """The shape that a tensor of sizes says; none is below zero."""
+    shape = integers(sizes)
+    if min(shape, default=0) < 0:
+        raise RunError(f"{op.called}: {list(shape)} is no shape")
+    return shape
+
+
 def _iota(op: DynamicIota | Iota, shape: Sequence[int]) -> Array:
     element = op.results[0].element
     expressed = element.expressed if isinstance(element, QuantType) else element
@@ -71,7 +79,7 @@ def iota(op: Iota) -> Array:
 
 @kernel("dynamic_iota", quantized="native")
 def dynamic_iota(op: DynamicIota, sizes: Array) -> Array:
-    return check_shape(op, _iota(op, integers(sizes)))
+    return check_shape(op, _iota(op, _told_shape(op, sizes)))
 
 
 @kernel("reshape", quantized="moves")
@@ -86,7 +94,7 @@ def reshape(op: Reshape, x: Array) -> Array:
 
 @kernel("dynamic_reshape", quantized="moves")
 def dynamic_reshape(op: DynamicReshape, x: Array, sizes: Array) -> Array:
-    shape = integers(sizes)
+    shape = _told_shape(op, sizes)
     if np.size(x) != int(np.prod(shape)):
         raise RunError(f"{op.called}: a tensor of {np.size(x)} elements has no shape {shape}")
     return check_shape(op, np.reshape(x, shape))
@@ -112,7 +120,7 @@ def broadcast_in_dim(op: BroadcastInDim, x: Array) -> Array:
 
 @kernel("dynamic_broadcast_in_dim", quantized="moves")
 def dynamic_broadcast_in_dim(op: DynamicBroadcastInDim, x: Array, sizes: Array) -> Array:
-    return check_shape(op, _broadcast(op, x, integers(sizes)))
+    return check_shape(op, _broadcast(op, x, _told_shape(op, sizes)))
 
 
 @kernel("broadcast", quantized="moves")
@@ -178,11 +186,15 @@ def dynamic_update_slice(op: DynamicUpdateSlice, x: Array, update: Array, *start
 # --- padding
 
 
+def spread_sizes(shape: Sequence[int], interior: Sequence[int]) -> list[int]:
+    """Sizes once so many elements are put between any two."""
+    return [(size - 1) * (between + 1) + 1 if size else 0 for size, between in zip(shape, interior, strict=True)]
+
+
 def padded(x: Array, value: Array, low: Sequence[int], high: Sequence[int], interior: Sequence[int]) -> Array:
     """An array with elements put around it and between its elements; negative edges take elements away."""
     x = np.asarray(x)
-    spread = [(size - 1) * (between + 1) + 1 if size else 0 for size, between in zip(x.shape, interior, strict=True)]
-    shape = [size + a + b for size, a, b in zip(spread, low, high, strict=True)]
+    shape = [size + a + b for size, a, b in zip(spread_sizes(x.shape, interior), low, high, strict=True)]
     need_elements(shape, "what is padded")
     out = np.empty(shape, x.dtype)
     out[...] = value
@@ -207,7 +219,11 @@ def pad(op: Pad, x: Array, value: Array) -> Array:
 
 @kernel("dynamic_pad", quantized="moves")
 def dynamic_pad(op: DynamicPad, x: Array, value: Array, low: Array, high: Array, interior: Array) -> Array:
-    return check_shape(op, padded(x, value, integers(low), integers(high), integers(interior)))
+    edges, between = (integers(low), integers(high)), integers(interior)
+    spread = spread_sizes(np.shape(x), between)
+    if min(between, default=0) < 0 or any(size + a + b < 0 for size, a, b in zip(spread, *edges, strict=True)):
+        raise RunError(f"{op.called}: cannot pad {np.shape(x)} by {edges[0]}, {edges[1]}, and {between} between elements")
+    return check_shape(op, padded(x, value, *edges, between))
 
 
 # --- sizes and bits

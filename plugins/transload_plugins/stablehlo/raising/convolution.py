@@ -10,10 +10,11 @@ from transload.ir import Type, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..dialect.base import padding_of
+from ..dialect.contraction import convolution_shape
 from ..types import element_of, shape_of
 from .contraction import factors
 from .movement import integers, padded
-from .table import as_quantized, empty, full, like, materialized, permute, refuse_complex, reshape, static
+from .table import agreed, as_quantized, empty, full, like, materialized, permute, refuse_complex, reshape, static
 
 if TYPE_CHECKING:
     from ..dialect.contraction import Convolution, DynamicConv
@@ -52,6 +53,7 @@ def convolution(op: Convolution | DynamicConv, rw: Rewriter) -> Value:
     if len(op.operands) > 2:
         flat = integers(rw, op.operands[2], "the padding")
         padding = tuple((flat[2 * i], flat[2 * i + 1]) for i in range(n))
+        agreed(op, convolution_shape(op, [list(pair) for pair in padding]))
     else:
         padding = tuple((low, high) for low, high in padding_of(op, n))
     windows = Windows(op.window_strides, padding, op.lhs_dilation, op.rhs_dilation, op.window_reversal)

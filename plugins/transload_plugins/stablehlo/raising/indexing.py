@@ -16,10 +16,11 @@ from transload.ir import I32, I64, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from ..dialect.indexing import DynamicGather
+from ..dialect.indexing import DynamicGather, gathered_shape, slices_fit
 from ..types import element_of, shape_of
 from .movement import integers
 from .table import (
+    agreed,
     cast,
     counting,
     cut,
@@ -185,7 +186,12 @@ def _slice_sizes(op: DynamicGather | Gather, rw: Rewriter) -> tuple[int, ...]:
         offsets = iter(shape_of(type_)[place] for place in d.offset_dims)
         gone = (*d.collapsed_slice_dims, *d.operand_batching_dims)
         return tuple(1 if axis in gone else next(offsets) for axis in range(op.operands[0].rank))
-    return integers(rw, op.operands[2], "the slice sizes")
+    sizes = integers(rw, op.operands[2], "the slice sizes")
+    shape = shape_of(op.operands[0])
+    if not slices_fit(sizes, shape) or any(sizes[axis] > 1 for axis in (*d.collapsed_slice_dims, *d.operand_batching_dims)):
+        raise Unsupported(f"slices of sizes {list(sizes)} are not part of a tensor of shape {list(shape)}, or not collapsed")
+    agreed(op, gathered_shape(op, sizes))
+    return sizes
 
 
 class _Slices:

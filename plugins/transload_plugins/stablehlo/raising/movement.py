@@ -15,8 +15,11 @@ from transload.limits import beyond
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
+from ..dialect.movement import broadcasts
+from ..dialect.slicing import lies_inside, padded_sizes, sliced_sizes
 from ..types import element_of, shape_of
 from .table import (
+    agreed,
     as_quantized,
     counting,
     cut,
@@ -70,7 +73,11 @@ def result_shape(op: Op, rw: Rewriter, sizes: Value) -> tuple[int, ...]:
     type_ = op.results[0].type
     if rw.constant_of(lean(sizes)) is None and getattr(type_, "is_static", False):
         return shape_of(type_)
-    return integers(rw, sizes, "the shape")
+    shape = integers(rw, sizes, "the shape")
+    if min(shape, default=0) < 0:
+        raise Unsupported(f"{list(shape)} is no shape")
+    agreed(op, shape)
+    return shape
 
 
 # --- constants
@@ -150,6 +157,8 @@ def broadcast_in_dim(op: BroadcastInDim | DynamicBroadcastInDim, rw: Rewriter) -
     """Dimensions of size 1 put in, then an expansion."""
     x = op.operands[0]
     shape = result_shape(op, rw, op.operands[1]) if len(op.operands) > 1 else op.results[0].shape
+    if (why := broadcasts(shape_of(x), op.broadcast_dimensions, shape)) is not True:
+        raise Unsupported(f"cannot be repeated: {why}")
     return broadcast(rw, x, op.broadcast_dimensions, shape)
 
 
@@ -228,6 +237,7 @@ def set_dimension_size(op: SetDimensionSize, rw: Rewriter) -> Value:
     whole = static(x, "the operand")[op.dimension]
     if not 0 <= size <= whole:
         raise Unsupported(f"size {size} of a dimension of {whole} elements")
+    agreed(op, [size if axis == op.dimension else n for axis, n in enumerate(shape_of(x))])
     return cut_axis(rw, x, op.dimension, 0, size)
 
 
@@ -264,6 +274,9 @@ def _first_of_ordered(
 def real_dynamic_slice(op: RealDynamicSlice, rw: Rewriter) -> Value:
     """A part at places that must be constant."""
     bounds = [integers(rw, value, what) for value, what in zip(op.operands[1:], ("starts", "limits", "strides"), strict=True)]
+    agreed(op, sliced_sizes(op, *bounds))
+    if (why := lies_inside(*bounds[:2], shape_of(op.operands[0]))) is not True:
+        raise Unsupported(f"a slice has to lie inside: {why}")
     return _sliced(rw, op.operands[0], *bounds)
 
 
@@ -280,6 +293,9 @@ def dynamic_pad(op: DynamicPad, rw: Rewriter) -> Value:
     """`pad` by numbers that must be constant."""
     amounts = [
         integers(rw, value, f"{what} padding") for value, what in zip(op.operands[2:], ("low", "high", "interior"), strict=True)]
+    if min(amounts[2], default=0) < 0:
+        raise Unsupported(f"interior padding is {list(amounts[2])}, and none is below 0")
+    agreed(op, padded_sizes(op, *amounts))
     return padded(rw, op.operands[0], op.operands[1], *amounts)
 
 

@@ -21,10 +21,10 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.tables import distinct
 
-from ..types import element_of, shape_of, storage_of
+from ..types import compatible, element_of, shape_of, storage_of
 
 __all__ = [
-    "Array", "as_quantized", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape",
+    "Array", "agreed", "as_quantized", "cast", "counting", "cut", "cut_axis", "empty", "expand", "full", "held", "in_shape",
     "is_complex", "is_integer", "is_signed", "lean", "like", "materialized", "permute", "pointwise", "product", "refuse_complex",
     "reshape", "settled", "splat_of", "static", "static_result",
 ]
@@ -63,6 +63,12 @@ def static(value: Value, what: str = "a tensor") -> tuple[int, ...]:
 
 def static_result(op: Op, index: int = 0) -> tuple[int, ...]:
     return static(op.results[index], "the result")
+
+
+def agreed(op: Op, shape: Sequence[int | None]) -> None:
+    """Refuse a shape that computed numbers give, once they are known, where the type of the op's result has another."""
+    if not compatible(shape, shape_of(op.results[0])):
+        raise Unsupported(f"gives a result of shape {list(shape)}, whose type is {op.results[0].type}")
 
 
 # --- constants
