@@ -109,6 +109,7 @@ def register_passes(register: Any) -> None:
         Pass("canonicalize", f"{_PASSES}.canonicalize:canonicalize", "Simplify ops by their algebra; remove what is unused.")
     )
     register(Pass("inline", f"{_PASSES}.inline:inline_calls", "Replace calls by what they call."))
+    register(Pass("keep-main", f"{_PASSES}.needed:keep_main", "Remove functions that are no part of the main one."))
     register(Pass("fold-constants", f"{_PASSES}.fold:fold_constants", "Compute ops whose operands are all constant."))
     register(Pass("cse", f"{_PASSES}.cse:eliminate_common_subexpressions", "Join ops that compute the same."))
     register(Pass("dce", f"{_PASSES}.dce:eliminate_dead_code", "Remove ops whose results are unused."))

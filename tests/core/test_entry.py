@@ -10,6 +10,8 @@ import pytest
 import transload
 from transload.cli import run
 from transload.errors import TransloadError, UsageError
+from transload.passes.manager import Pipeline
+from transload.passes.needed import keep_main
 
 TWO = """
 "builtin.module"() ({
@@ -111,3 +113,47 @@ def test_of_several_functions_one_is_to_be_named(target: str, tmp_path: Path) ->
     with pytest.raises(TransloadError) as caught:
         transload.convert(path, target, tmp_path / "out", verify=False)
     assert "--function NAME" in caught.value.hint + "".join(each.hint or "" for each in caught.value.findings)
+
+
+CALLED = """
+func.func @first(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.exponential %x : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+func.func @NAME(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = call @first(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = stablehlo.negate %0 : tensor<2x3xf32>
+  return %1 : tensor<2x3xf32>
+}
+func.func @other(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  return %x : tensor<2x3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["tosa", "onnx", "tflite", "sophgo", "xla-cpu", "tp-small"])
+@pytest.mark.parametrize("name", ["second", "main"])
+def test_public_functions_are_no_graphs_beside_the_model(name: str, target: str, tmp_path: Path) -> None:
+    """TOSA told to inline functions that were inlined, and others kept them as graphs of their own: nobody calls these."""
+    path = tmp_path / "model.mlir"
+    path.write_text(CALLED.replace("NAME", name))
+    artifact = transload.convert(path, target, tmp_path / "out", function=None if name == "main" else name)
+    assert artifact.verification is None or artifact.verification.status != "failed"
+    if target in ("tosa", "onnx", "sophgo"):
+        assert list(artifact.module.functions) == ["main"]
+    if name == "second":
+        assert all(function.attributes.get("sym_visibility") == "private"
+                   for each, function in artifact.module.functions.items() if each != "main")
+
+
+def test_what_the_model_calls_is_private_where_it_is_chosen(two: Path) -> None:
+    module = transload.load(two, function="forward")
+    assert module.functions["helper"].attributes["sym_visibility"] == "private"
+    assert "sym_visibility" not in module.main.attributes
+    Pipeline.parse("inline").run(module)
+    assert list(module.functions) == ["main"]
+
+
+def test_the_others_stay_where_nobody_knows_the_main_one(two: Path) -> None:
+    module = transload.load(two)
+    assert not keep_main(module) and len(module.functions) == 3

@@ -12,7 +12,7 @@ from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
 from ..limits import forget_places, text_length, text_lengths
 
-__all__ = ["calls_itself", "inline_calls", "named_functions", "rename_function"]
+__all__ = ["calls_itself", "inline_calls", "named_functions", "reached_functions", "rename_function"]
 
 
 def inline_calls(module: Module) -> bool:
@@ -152,6 +152,17 @@ def named_functions(root: Op) -> set[str]:
     for op in root.walk():
         _symbols_in(list(op.attributes.values()), named)
     return named
+
+
+def reached_functions(module: Module, start: Op) -> dict[str, Op]:
+    """A function of a module, those that it names, and those that these name, by name."""
+    functions, pending = module.functions, [start]
+    reached = {str(start.attributes["sym_name"]): start}
+    while pending:
+        for name in named_functions(pending.pop()) & functions.keys() - reached.keys():
+            reached[name] = functions[name]
+            pending.append(functions[name])
+    return reached
 
 
 def _symbols_in(values: list[Any], found: set[str]) -> None:

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from ..errors import UsageError
 from ..ir import Block, Module, Op, Value
 from ..ir.regions import captured_values, functions_named
 from ..ir.states import States
 from .dce import eliminate_dead_code
+from .inline import reached_functions
 
-__all__ = ["keep_needed"]
+__all__ = ["keep_main", "keep_needed"]
+
+
+def keep_main(module: Module) -> bool:
+    """Erase the functions that are no part of the main one, public ones too: for a format of one graph.
+
+    Where nobody knows which is the main one, all stay, and who writes the format says so.
+    """
+    try:
+        used = reached_functions(module, module.main)
+    except UsageError:
+        return False
+    others = [function for name, function in module.functions.items() if name not in used]
+    for function in others:
+        function.erase()
+    return bool(others)
 
 
 def keep_needed(module: Module) -> None:

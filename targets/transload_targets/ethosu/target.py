@@ -31,7 +31,7 @@ class EthosU(Target):
     """
 
     accepts = ("tosa",)
-    pipeline = "inline"
+    pipeline = "inline,keep-main"
     quantizing = MappingProxyType({"islands": "int16"})
     """Of what 8 bits cannot hold: the chip computes with integers alone."""
     converting = MappingProxyType({"top-to-tosa.bias": "plain", "top-to-tosa.rounding": "integers"})

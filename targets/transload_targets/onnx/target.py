@@ -26,7 +26,7 @@ class OnnxTarget(Target):
     name = "onnx"
     doc = "ONNX: opset 21, of 8 bits 20, or with `--option opset=17` from 13 on; quantized in QDQ or QOperator form."
     accepts = ("onnx",)
-    pipeline = "inline"
+    pipeline = "inline,keep-main"
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # it computes 16 bits in floats, and rounds
     rounds_alone = True  # onnxruntime computes QDQ models in floats, or in integers of its own, by its level of optimization
 

@@ -29,7 +29,7 @@ class OpenvinoTarget(Target):
     name = "openvino"
     doc = "OpenVINO: intermediate representation (.xml, .bin) for its runtime."
     accepts = ("onnx",)
-    pipeline = "inline,openvino-write-otherwise,openvino-tell-inexact"
+    pipeline = "inline,keep-main,openvino-write-otherwise,openvino-tell-inexact"
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})
     converting = MappingProxyType({
         "tfl-to-top.hybrid": "float",  # it has no kernels that quantize while they run

@@ -42,7 +42,7 @@ class SophgoTarget(Target):
     name = "sophgo"
     doc = "Sophgo's chips by TPU-MLIR: Top text and weights, and its bmodel where --option environment= names one."
     accepts = ("top",)
-    pipeline = "inline,unroll-recurrent,write-out-einsums,write-out-normalizations,layout{to=NCHW},dce,cse"
+    pipeline = "inline,keep-main,unroll-recurrent,write-out-einsums,write-out-normalizations,layout{to=NCHW},dce,cse"
     compiled = (f"{_TEXT}.mlir",)
     tolerance = ("integer=4",)
     """Floats that are rounded to the steps of integers fall otherwise at halves, and layers behind pass that on: of a quantized

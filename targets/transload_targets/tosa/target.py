@@ -35,7 +35,7 @@ class TosaTarget(Target):
     doc = "TOSA: a .tosa flatbuffer, and MLIR text on request."
     accepts = ("tosa",)
     default = True
-    pipeline = "inline"  # a file holds one graph
+    pipeline = "inline,keep-main"  # a file holds one graph
     converting = MappingProxyType({"top-to-tosa.int4": True})
     """A consumer says by its extensions what it takes, and so does the file."""
 
