@@ -252,7 +252,7 @@ def _with_sizes(op: Op, type_: Type, shape: Sequence[int]) -> TensorType:
     if not isinstance(type_, TensorType) or type_.shape is None or len(type_.shape) != len(shape) or any(
             size not in (None, other) for size, other in zip(type_.shape, shape, strict=True)):
         raise ShapeError(f"{op.called}: {type_} is given the shape {list(shape)}")
-    return type_.with_shape(shape)
+    return type_.with_shape(tuple(shape))
 
 
 def _make_static(op: Op, findings: list[Finding], spoilt: set[Any]) -> None:

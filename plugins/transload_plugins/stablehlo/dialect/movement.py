@@ -105,7 +105,7 @@ def _says_shape(op: Op, sizes: Any) -> bool | str:
     return known is None or compatible(known, shape) or f"sizes {known} for the result {op.result.type}"
 
 
-def _told_shape(op: Op) -> Shape:
+def _told_shape(op: Op) -> tuple[Any, ...]:
     """The shape of the result: what a constant operand says it is, else what its type says."""
     told = dims_of(op.operands[1]) if len(op.operands) > 1 else None
     return shape_of(op.result) if told is None else told

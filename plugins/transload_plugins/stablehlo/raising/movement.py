@@ -275,7 +275,7 @@ def real_dynamic_slice(op: RealDynamicSlice, rw: Rewriter) -> Value:
     """A part at places that must be constant."""
     bounds = [integers(rw, value, what) for value, what in zip(op.operands[1:], ("starts", "limits", "strides"), strict=True)]
     agreed(op, sliced_sizes(op, *bounds))
-    if (why := lies_inside(*bounds[:2], shape_of(op.operands[0]))) is not True:
+    if (why := lies_inside(bounds[0], bounds[1], shape_of(op.operands[0]))) is not True:
         raise Unsupported(f"a slice has to lie inside: {why}")
     return _sliced(rw, op.operands[0], *bounds)
 
