@@ -36,12 +36,13 @@ _quoted = re.compile(rb"(?m)(?:^|[=,({\s])\"([a-z_]\w*)\.[\w.$]+\"[ \t]*\(")
 
 def detect(head: bytes, path: Path) -> bool:
     """Whether a file begins as MLIR's generic form does, with a quoted op, after comments and aliases; or is empty.
+    What Python shows of a module is no MLIR, and `parse_module` says so.
 
     So does text of ops in their dialects' own form, where plugins say how it is read (`transload.text.assembly`). Text of
     dialects that have a reader of their own is left to that.
     """
     start = head.lstrip()
-    if not start or start.startswith(b'"') or b'"builtin.module"' in head or b'"func.func"' in head:
+    if not start or start.startswith((b'"', b"<module")) or b'"builtin.module"' in head or b'"func.func"' in head:
         return True
     words = [word.decode("ascii", "replace") for word in _word.findall(head)]
     others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}

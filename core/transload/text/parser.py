@@ -65,6 +65,10 @@ def _how_to_read(word: str) -> str:
 Unwraps = dict[str, Callable[[Attribute], Attribute] | None]
 
 
+_shown = re.compile(r"\s*(<module)\b")
+"""How `str(module)` begins (`transload.ir.readable`), and MLIR does not."""
+
+
 def parse_module(
     text: str | bytes | memoryview, *, name: str = "<text>", constants: Mapping[str, Any] | str | Path | None = None,
 ) -> Module:
@@ -76,6 +80,9 @@ def parse_module(
     """
     need(text, str | bytes | bytearray | memoryview, "parse_module", "text")
     parser = _Parser(_decoded(text, name), name, Constants(constants))
+    if (shown := _shown.match(parser.text)) is not None:
+        parser.error("this is how a module is shown, without its ops", shown.start(1),
+                     "transload.save(module, path) writes them, and transload.text.print_module(module) has them as a text")
     try:
         return parser.take_module()
     except RecursionError:

@@ -55,6 +55,15 @@ def test_files_that_break_the_rules(tmp_path, text, message):
     assert message in str(caught.value)
 
 
+def test_what_is_shown_of_a_module_is_none(tmp_path):
+    """`str(module)` has its functions' types and none of its ops: who writes that into a file hears what has them."""
+    path = write(tmp_path, str(transload.load(write(tmp_path, TEXT))))
+    for read in (lambda: transload.load(path), lambda: transload.text.parse_module(path.read_text())):
+        with pytest.raises(ReadError, match="how a module is shown, without its ops") as caught:
+            read()
+        assert "print_module" in caught.value.hint and "transload.save" in caught.value.hint
+
+
 def test_inputs_that_are_not_there_or_do_not_fit(tmp_path):
     path = write(tmp_path, TEXT)
     with pytest.raises(UsageError, match="no input 'z'"):
