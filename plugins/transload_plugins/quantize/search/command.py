@@ -56,7 +56,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     """Find the layers that need more than 8 bits.
 
     As few operations as can be get more, and the promise is judged on samples that nothing was chosen on. Exit code 4: it cannot
-    be kept; the table has what comes nearest.
+    be kept; the table has what comes nearest. Exit code 2, and no table: a limit is passed with all layers in 8 bits already.
     """
     from transload.api import save
     from transload.cli.answer import print_json

@@ -54,6 +54,13 @@ def test_what_cannot_be_kept_ends_with_4_and_its_nearest(cli: Cli, model: Path, 
     assert code == 4 and "no: what comes nearest is written" in out and Path("mixed.txt").exists(), out + err
 
 
+def test_a_limit_that_8_bits_pass_already_is_refused_as_help_says(cli: Cli, model: Path, samples: Path) -> None:
+    Path("float.txt").write_text("".join(f"{name} F32\n" for name in transload.load(model).outputs))
+    code, _, err = cli("search", model, "--data", samples, "--max-float", "0%", "--layers", "float.txt")
+    assert code == 2 and "are allowed" in err and not Path("mixed.txt").exists(), err
+    assert "Exit code 2, and no table" in " ".join(cli("search", "--help")[1].split())
+
+
 @pytest.mark.parametrize(("more", "match"), [
     ((), "something to promise"),
     (("--min-cos", 0.9, "--labels", "labels.npy"), "labels are for --max-drop"),
