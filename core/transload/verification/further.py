@@ -3,11 +3,13 @@
 What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
 gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign. Which
 of equal numbers is the greatest shows where some are: of the bytes that are drawn hardly any are, as saturated pixels may be.
+Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone; and in a sum of many of them hardly any
+is cut off, as it is where each stands at one end or the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from ..analysis.dataflow import has_loops
 from ..engine.choice import Work, work_of
 from ..engine.steps import size_of
 from ..ir import Module
+from ..ir.borders import input_limits
 from .inputs import NARROW, plain_integers, random_inputs
 
 __all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs"]
@@ -25,6 +28,8 @@ _APART = 1000
 """Their seeds are as far from those of the inputs that are tried where outputs say nothing."""
 _EQUAL = 4
 """Of how many different numbers integers of few bits are, in a run after the others."""
+_NEAR = 1 / 8
+"""How much of a range, around zero, what has one is drawn from in another run: a sum of tens of such hardly saturates."""
 FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 """The work of a run that is worth so many more: a tenth of a second."""
 _FEW_OUTPUTS, _COSTLIER = 16, 16
@@ -49,11 +54,26 @@ def further_inputs(
         yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
     if len(sides) < len(_SIDES):
         return
-    drawn = random_inputs(source, hub, seed + _APART + len(_SIDES), signed=plain)
-    generator = np.random.default_rng(seed + _APART)
-    if any(map(_is_narrow, drawn.values())):
-        yield {name: generator.choice(generator.choice(array.ravel(), _EQUAL), array.shape) if _is_narrow(array) else array
-               for name, array in drawn.items()}
+    yield from _within_ranges(source, hub, seed + _APART, plain)
+
+
+def _within_ranges(
+    source: Module, hub: Module | None, seed: int, plain: Container[int],
+) -> Iterator[dict[str, np.ndarray]]:
+    """Where inputs have ranges: integers of few bits of few numbers, and all near to zero, and at the ends of what is drawn."""
+    drawn = random_inputs(source, hub, seed + len(_SIDES), signed=plain)
+    narrow = {name for name, array in drawn.items() if _is_narrow(array)}
+    ranged = narrow | {name for name in input_limits(source.main) if drawn[name].size > 1}
+
+    def chosen(names: Container[str], among: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: generator.choice(among(array), array.shape) if name in names else array for name, array in drawn.items()}
+
+    generator = np.random.default_rng(seed)
+    if narrow:
+        yield chosen(narrow, lambda array: generator.choice(array.ravel(), _EQUAL))
+    if ranged:
+        yield random_inputs(source, hub, seed + len(_SIDES) + 1, signed=plain, spread=_NEAR)
+        yield chosen(ranged, lambda array: np.array([array.min(), array.max()]))
 
 
 def _is_worth_one(module: Module) -> bool:

@@ -30,7 +30,8 @@ from ..ir import (
 from ..ir.borders import RANGE
 from ..samples.preprocess import Preprocess
 
-__all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "plain_integers", "random_inputs", "wide_integers"]
+__all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "nearer_to", "plain_integers", "random_inputs",
+           "wide_integers"]
 
 _MOST = 1 << 28
 """Elements of an input that is made up: 2 GB while they are drawn."""
@@ -72,6 +73,8 @@ def random_inputs(
     Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; or large ones,
     `evenly` spread. Those in `wide` (of `wide_integers`) are of the range of their type, and half of them next to the integers it
     has there.
+    Of what has a range, which is quantized integers, those of few bits that index nothing, and floats the file gives one for, a
+    `spread` below 1 takes that share of it, around what stands for zero.
     With `side`, floats and quantized integers are of one half of what they are drawn from, the upper one, or with -1 the lower.
     `UsageError` where the seed is negative.
     """
@@ -115,7 +118,8 @@ def _random(
     element = type_.element
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
-        least, greatest = map(math.floor, _half(*_stored_ends(element, asked), side))
+        zero = element.zero_point if element.per_tensor else 0
+        least, greatest = map(math.floor, nearer_to(zero, *_half(*_stored_ends(element, asked), side), spread))
         drawn = _integers(generator, least, greatest, shape)
         if asked.divides and element.per_tensor:
             drawn = np.where(drawn == element.zero_point, drawn + (1 if element.zero_point < element.storage_max else -1), drawn)
@@ -125,17 +129,19 @@ def _random(
     if isinstance(element, IntegerType):
         low, high = element.range
         if limits is not None:
-            low, high = max(low, int(limits[0])), min(high, int(limits[1]))
+            low, high = map(math.floor, nearer_to(0, max(low, int(limits[0])), min(high, int(limits[1])), spread))
         elif index_bound is not None:
             low, high = 0, max(index_bound - 1, 0)  # of no elements none has a place
         elif element.width > NARROW:
             low, high = _least_taken(asked, low, high)
+        else:
+            low, high = map(math.floor, nearer_to(0, low, high, spread))
         return _integers(generator, low, high, shape).astype(dtype)
     if isinstance(element, ComplexType):
         real, imaginary = (spread * generator.standard_normal(shape) for _ in range(2))
         return (real + 1j * imaginary).astype(dtype)
     if limits is not None:
-        return generator.uniform(*_half(float(limits[0]), float(limits[1]), side), shape).astype(dtype)
+        return generator.uniform(*nearer_to(0, *_half(float(limits[0]), float(limits[1]), side), spread), shape).astype(dtype)
     drawn = spread * generator.standard_normal(shape)
     return (side * np.abs(drawn) if side else drawn).astype(dtype)
 
@@ -159,6 +165,14 @@ def _half(low: float, high: float, side: int) -> tuple[float, float]:
     """The ends of the upper half of a range, of the lower one, or of all of it."""
     middle = (low + high) / 2
     return (middle, high) if side > 0 else (low, middle) if side < 0 else (low, high)
+
+
+def nearer_to(zero: float, low: float, high: float, share: float) -> tuple[float, float]:
+    """The ends of a part of a range: of a `share` below 1 each is that share as far from zero, or what is nearest to it."""
+    if share >= 1:
+        return low, high
+    around = min(max(low, zero), high)
+    return around + (low - around) * share, around + (high - around) * share
 
 
 def _integers(generator: np.random.Generator, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:

@@ -21,7 +21,7 @@ from ..engine.choice import work_of
 from ..ir import FloatType, IntegerType, Module, TensorType, Type, input_names, input_types
 from ..ir.borders import RANGE
 from .further import FEW_ELEMENTS, FEW_PRODUCTS
-from .inputs import NARROW, index_bounds, plain_integers, random_inputs
+from .inputs import NARROW, index_bounds, nearer_to, plain_integers, random_inputs
 from .larger import MASKS
 
 __all__ = ["asked_of_inputs", "reaching_inputs"]
@@ -160,8 +160,7 @@ def _ranged(landmarks: Landmarks, element: FloatType | IntegerType) -> Landmarks
 
 def _narrowed(landmarks: Landmarks, share: float) -> Landmarks:
     """A part of a range, at the end of it that is nearer to zero."""
-    around = min(max(landmarks.least, 0), landmarks.most)
-    least, most = (around + (end - around) * share for end in (landmarks.least, landmarks.most))
+    least, most = nearer_to(0, landmarks.least, landmarks.most, share)
     return replace(landmarks, least=least, most=most, points=tuple(each for each in landmarks.points if least <= each <= most))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import I32, Module
+from transload.ir import I8, I32, Module
+from transload.ir.borders import RANGE
 from transload.verification.further import further_inputs
 from transload.verification.inputs import plain_integers, random_inputs
 from transload.verification.running import OwnRuntime
@@ -78,6 +79,41 @@ def test_what_is_wrong_of_all_runs_together_is_not_looked_for_in_one(tmp_path: P
     verdict = verified(right, right, own=OwnRuntime("chip", lambda given: transload.run(result, dict(given))))
     assert verdict.failed and any("together" in note for note in verdict.notes)
     assert not any("what chip makes of it" in note for note in verdict.notes)
+
+
+def sums(path: Path, kind: str, after: list[tuple[str, ...]], **constants: object) -> Path:
+    """The sums of 32 quantized numbers, each with a sign of 16 that cancel on average, and what comes `after`, quantized."""
+    signs = np.random.default_rng(0).permuted(np.repeat([[1.0], [-1.0]], 16, 0) * np.ones(32), axis=0)
+    zero = np.array(0, np.int8 if kind == "INT8" else np.int16)
+    return saved(path, [
+        ("DequantizeLinear", "x scale zero", "d"), ("MatMul", "d signs", "s"), *after, ("QuantizeLinear", "a scale zero", "y")],
+        [1, 32], {"signs": signs, "scale": 2.0**-7, **constants}, kind, kind, zero=zero)
+
+
+def test_what_large_numbers_saturate_shows_in_small_ones(tmp_path: Path) -> None:
+    """A bias of the wrong sign below a tanh that nearly all numbers of the range saturate."""
+    right, wrong = (sums(tmp_path / f"{bias}.onnx", "INT8", [("Mul", "s many", "m"), ("Add", "m bias", "b"), ("Tanh", "b", "a")],
+                         many=100.0, bias=bias) for bias in (0.4, -0.4))
+    assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
+    assert verified(right, right).passed
+
+
+def test_what_is_cut_off_of_sums_alone_shows_at_the_ends_of_a_range(tmp_path: Path) -> None:
+    right, wrong = (sums(tmp_path / f"{most}.onnx", "INT8", [("Mul", "s part", "m"), ("Min", "m most", "a")],
+                         part=0.1, most=most) for most in (0.75, 10.0))
+    assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
+    assert verified(right, right).passed
+
+
+def test_inputs_with_a_range_are_near_zero_and_at_its_ends_in_turn() -> None:
+    graph = Graph((50,), (50,), element=I8)
+    module = graph.done(graph.Add(*graph.inputs))
+    module.main.attributes["arg_attrs"] = [{}, {RANGE: [-40, 80]}]
+    *_, near, ends = further_inputs(module, module, module, 0)
+    assert np.abs(near["x0"]).max() <= 16 and near["x0"].std() > 5
+    assert near["x1"].min() >= -5 and 8 <= near["x1"].max() <= 10
+    assert all(set(ends[name].tolist()) == {array.min(), array.max()} for name, array in ends.items())
+    assert ends["x0"].min() < -100 and ends["x1"].max() > 70
 
 
 def seed_of(source: Module, is_fine: Callable[[np.ndarray], bool]) -> int:
