@@ -3,8 +3,8 @@
 What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
 gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign. Which
 of equal numbers is the greatest shows where some are: of the bytes that are drawn hardly any are, as saturated pixels may be.
-Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone; and in a sum of many of them hardly any
-is cut off, as it is where each stands at one end or the other.
+Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone; and in a sum of many of them hardly
+any is cut off, as it is where each stands at one end or the other.
 """
 
 from __future__ import annotations
