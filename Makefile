@@ -56,7 +56,7 @@ checks: $(STAMP)
 test-lines: $(STAMP)
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'not slow' --cov --cov-report=term:skip-covered
 
-## make test-all   the same with the thousands of cases that are judged slowly (StableHLO against XLA)
+## make test-all   the same with the thousands of cases that are judged slowly, of which `make test` has a part
 test-all: $(STAMP) checks
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 

@@ -28,6 +28,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Before `-m` chooses among them."""
+    from tests.support.sampling import leave_out  # whose package is registered by now, above
+
+    leave_out(items)
+
+
 def models_directory() -> Path | None:
     """The folder of real models: TRANSLOAD_MODELS, or `../shared/models` beside the checkout."""
     folder = Path(os.environ.get("TRANSLOAD_MODELS") or ROOT.parent / "shared" / "models")

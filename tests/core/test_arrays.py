@@ -58,6 +58,7 @@ def test_what_does_not_fit_is_refused_unread(bomb: Path, monkeypatch: Any) -> No
     assert "'y': is not an input" in str(caught.value)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["run", "compare", "convert"])
 def test_commands_refuse_it_in_little_memory(bomb: Path, examples: Path, tmp_path: Path, command: str) -> None:
     model = str(examples / "digits" / "digits_float.onnx")

@@ -406,6 +406,7 @@ for number in range(100000):
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_killed_at_any_moment(tmp_path: Path, number: int) -> None:
     place = tmp_path / "out"

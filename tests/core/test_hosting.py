@@ -120,6 +120,7 @@ def places(artifact: transload.Artifact) -> list[tuple[str, str | None]]:
     return [(part.place, part.target) for part in artifact.report.partition.parts]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("host", ["tosa", "tflite", "onnx", "stablehlo", "xla-cpu", "picky"])
 @pytest.mark.parametrize("model", ["digits_float.onnx", "digits_int8.tflite"])
 def test_each_host_runs_its_parts_and_all_verify_as_one(
@@ -373,6 +374,7 @@ def test_what_has_a_body_is_taken_where_all_in_it_is(
         np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("host", "accepts", "ops"), [
     *((host, "tosa", "tosa.matmul tosa.conv2d") for host in (
         None, "onnx", "stablehlo", "iree-llvm-cpu", "xla-cpu", "tosa", "tflite")),

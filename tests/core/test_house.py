@@ -99,6 +99,7 @@ def test_no_import_goes_round_in_a_circle(root: Path):
     assert not found, " → ".join(found)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("folder", "most"), [("core", 60), ("targets", 60), ("converters", 60)])
 def test_functions_are_short(root: Path, folder: str, most: int):
     long = [

@@ -119,6 +119,7 @@ def test_the_greatest_float_masks_as_infinity_does():
     assert not cosine(a, -b) > 0.5
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("metric", [cosine, euclid, max_abs, sqnr])
 def test_large_tensors_are_compared_part_by_part(metric: Any) -> None:
     """In float64 all at once it took ten times what they have."""

@@ -13,6 +13,7 @@ from transload.errors import TransloadError, UsageError
 from transload.new_plugin import KINDS, make_plugin
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_made_plugin_passes_its_own_tests(kind, tmp_path):
     directory = make_plugin(f"made-{kind}", kind, tmp_path)

@@ -151,6 +151,7 @@ def test_an_op_with_regions_takes_along_what_they_use() -> None:
     np.testing.assert_allclose(values[next(iter(cut.outputs.values()))], np.exp(np.ones(2)), rtol=1e-6)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["chip", "simulated", "hub-chip"])
 @pytest.mark.parametrize("model", ["digits_float.onnx", "digits_int8.tflite"])
 def test_converted_run_and_compared_as_a_whole(

@@ -82,6 +82,7 @@ def test_a_command_on_an_artifact_takes_its_folder_or_names_the_files(tmp_path: 
     assert code == 3 and shlex.split(said.partition("in its place: ")[2])[0] == str(file)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("target", "options"), [
     ("tosa", {}), ("stablehlo", {}), ("xla-cpu", {}), ("ethos-u85-256", {}), ("ethos-u85-256", {"output_format": "tflite"})])
 def test_every_file_and_the_folder_run(

@@ -29,6 +29,7 @@ def commands(page: str) -> list[str]:
     return [line for line in typed if line.startswith("transload ") and not SYNOPSIS.search(line) and not ELSEWHERE.search(line)]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)])
 def test_commands_of_a_page_can_be_typed(page: str, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from tests.drawn._array_files import ARRAYS, npy_of, npz_of
 from tests.support.command_rules import complaint
 from tests.support.commands import DIGITS, Surroundings, ended
 
-SAMPLE = 15
+SAMPLE = 8
 _MOST = 1_500
 """MiB that a process may take for a file of some kilobytes."""
 MODEL = "{model}"

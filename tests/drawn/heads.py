@@ -31,7 +31,7 @@ from tests.drawn._networks import LABELS, Net, mistaken, network
 from tests.support.litert import run_litert
 from tests.support.plugins import beside_ours
 
-SAMPLE = 12
+SAMPLE = 6
 HELD_OUT = 12
 WAYS = ("drawn", "drawn", "target", "target", "given", "given target", "data", "compare", "compare", "compare given", "int8",
         "int16x8")

@@ -26,7 +26,7 @@ from tests.support.command_rules import JSON_TOO, complaint, document
 from tests.support.commands import Ended, Surroundings, ended
 from tests.support.small_files import MODELS, NO_MODELS
 
-SAMPLE = 8
+SAMPLE = 4
 _TARGETS = (
     "tosa",
     "stablehlo",

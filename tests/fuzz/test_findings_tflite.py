@@ -396,6 +396,7 @@ def test_an_lstm_without_weights_of_a_gate_that_is_needed(gate: int) -> None:
         transload.lower(module, "tosa")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("option", "limit"), [
     ("cell_clip", 1e-45), ("cell_clip", 0.0333), ("proj_clip", 0.0333), ("proj_clip", 0.5)])
 def test_limits_of_an_lstm_of_integers(option: str, limit: float) -> None:

@@ -34,6 +34,7 @@ def quantized(
     return transload.save(transload.quantize(model, "int8", samples, **request.param), tmp_path / "lq.mlir")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["tosa", "tflite", "onnx", "stablehlo"])
 def test_a_quantized_module_is_converted_and_verified(quantized: Path, target: str, tmp_path: Path) -> None:
     found = transload.convert(quantized, target, tmp_path / target, verify="require").verification

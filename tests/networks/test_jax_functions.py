@@ -30,6 +30,7 @@ def check(module: Module, inputs: list[np.ndarray], wanted: list[np.ndarray], to
         np.testing.assert_allclose(result.astype(np.float64), expected, rtol=0, atol=0 if exact else tolerance * largest)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_function(name: str) -> None:
     function, *arguments = FUNCTIONS[name]

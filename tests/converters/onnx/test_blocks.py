@@ -149,6 +149,7 @@ GROUPS = ((32, 8), (20, 8), (64, 64), (96, 32))
 FORMS = ((False, False, False), (True, True, False), (True, True, True))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("dtype", "k", "block", "with_zero", "bias", "relu"), [  # every two of the three together, at all times
     pytest.param(dtype, *group, *form, marks=[] if (i + j + n) % 3 == 0 else [pytest.mark.slow])
     for i, dtype in enumerate(DTYPES) for j, group in enumerate(GROUPS) for n, form in enumerate(FORMS)])

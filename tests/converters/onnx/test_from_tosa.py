@@ -120,6 +120,7 @@ def test_every_operator_has_a_rewrite_or_a_reason() -> None:
     assert {name for name in dialect("tosa").ops if name in table and table.refusal(name)} == REFUSED
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("operator", [
     "ADD", "AVERAGE_POOL_2D", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MINIMUM", "RESIZE_BILINEAR", "SOFTMAX",
     "UNIDIRECTIONAL_SEQUENCE_LSTM"])
@@ -129,6 +130,7 @@ def test_models_of_one_quantized_operator(operator: str) -> None:
     assert set(outcomes) <= {"same", None}, outcomes
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("operator", [
     "ADD", "AVERAGE_POOL_2D", "CONV_2D", "FULLY_CONNECTED", "LOGISTIC", "MEAN", "MUL", "RESIZE_BILINEAR", "SOFTMAX",
     "TRANSPOSE_CONV"])
@@ -142,6 +144,7 @@ BITS = ["tosa.mul", "tosa.arithmetic_right_shift", "tosa.logical_left_shift", "t
         "tosa.equal", "tosa.reduce_sum", "tosa.clamp", "tosa.abs", "tosa.negate", "tosa.rescale", "tosa.conv2d", "tosa.matmul"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("operator", BITS)
 def test_operator_in_32_bits(operator: str) -> None:
     """What needs more than 32 bits is refused, case by case, and all else is the same."""

@@ -35,6 +35,7 @@ REFUSED = (
 OTHERWISE = ("test_reversesequence_batch",) if is_before("onnxruntime", 1, 24) else ()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("part", range(4))
 def test_operators_come_back_right(part: int) -> None:
     cases = [case for case in node_cases()[part::4] if cell_of(case) is not None and case.name not in OTHERWISE]

@@ -38,6 +38,7 @@ def run_both(models: Path, name: str, seed: int = 0) -> tuple[dict[str, np.ndarr
     return open_model(file)(inputs), transload.run(hub, inputs), hub
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FLOAT)
 def test_float_models(models: Path, name: str) -> None:
     wanted, got, _ = run_both(models, name)

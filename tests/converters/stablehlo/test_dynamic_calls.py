@@ -138,6 +138,7 @@ WITH_SHAPES: dict[str, tuple[Callable[..., Any], str]] = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("size", [2, 5])
 @pytest.mark.parametrize("name", WITH_SHAPES)
 def test_calls_that_are_given_the_shapes_of_results_have_them(name: str, size: int, tmp_path: Path) -> None:

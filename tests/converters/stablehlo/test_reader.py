@@ -160,6 +160,7 @@ def test_constants_that_numpy_cannot_read(tmp_path: Path) -> None:
     assert a.astype(np.int8).tolist()[:4] == [0, 1, 2, 3]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("engine", ["reference", "xla"])
 @pytest.mark.parametrize("name", WITH_RESULTS)

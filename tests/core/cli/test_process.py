@@ -51,6 +51,7 @@ def test_an_ascii_terminal(text: Path, digits: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and f"{digits} -> tosa" in done.stdout and "\\u" not in done.stdout
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("line", "code"), [
     ("transload ops top >&-", 1), ("transload inspect nosuch 2>&-", 3), ("transload ops top >&- 2>&- <&-", 1),
     ("transload ops top --json >&-", 1), ("transload -V >&-", 1), ("transload -q targets >&-", 0), ("transload opt - <&-", 2),
@@ -78,6 +79,7 @@ def test_a_full_disk_behind_standard_output(command: str, text: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "error: cannot write to standard output: No space left on device\n")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["ops top", "ops top --json", "plugins", "run {digits} --trace", "coverage --json", "-h"])
 @pytest.mark.parametrize("reader", ["head -1", "true"])
 def test_a_reader_that_had_enough(command: str, reader: str, digits: Path) -> None:
@@ -85,6 +87,7 @@ def test_a_reader_that_had_enough(command: str, reader: str, digits: Path) -> No
     assert done.returncode == 0 and "error" not in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["KILL", "TERM", "INT"])
 def test_killed_at_any_moment(name: str) -> None:
     """A sample; `benchmarks/kills.py` does 200 of each."""

@@ -31,6 +31,7 @@ CASES = {
     "int16x8": ("digits_float.onnx", "int16x8", ALL)}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("case", "target"), [(case, target) for case, (*_, targets) in CASES.items() for target in targets])
 def test_every_step_is_valid(case: str, target: str, examples: Path, tmp_path: Path) -> None:
     if host().get("targets", target).available() is not None:

@@ -17,9 +17,15 @@ from transload.context import Context
 from transload.errors import TransloadError, UsageError
 from transload.input_shapes import sizes_given
 from transload.plugin_host import Host
-from transload.scale import Crew, conversions, convert_all, models_in
+from transload.scale import Crew, conversions, models_in
+from transload.scale import convert_all as convert_and_verify_all
 from transload.scale.conversions import MANIFEST
 from transload.scale.requests import digest_of_request
+
+
+def convert_all(*given, **how):
+    """Without verification, which is half of the work, where a test does not look at it."""
+    return convert_and_verify_all(*given, **{"verify": "no", **how})
 
 
 @pytest.fixture
@@ -43,7 +49,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 def test_each_model_has_the_artifacts_that_it_has_alone(zoo, tmp_path):
-    made = convert_all(zoo, "tosa", tmp_path / "out", workers=2)
+    made = convert_and_verify_all(zoo, "tosa", tmp_path / "out", workers=2)
     assert [(each.name, each.way, each.exit_code) for each in made] == [
         ("cut.tflite", "refused", 3), ("digits_int8.tflite", "converted", 0), ("float/digits_float.onnx", "converted", 0)]
     assert made[0].error is not None and "cut.tflite" in made[0].error.message
@@ -67,14 +73,14 @@ def ways(made) -> list[str]:
 
 def test_what_is_there_of_the_same_request_is_kept(zoo, tmp_path):
     out = tmp_path / "out"
-    convert_all(zoo, "tosa", out, workers=1)
-    assert ways(convert_all(zoo, "tosa", out, workers=1)) == ["kept", "kept"]
-    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]  # another request
-    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1, anew=True)) == ["converted", "converted"]
+    convert_and_verify_all(zoo, "tosa", out, workers=1)
+    assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1)) == ["kept", "kept"]
+    assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]  # another request
+    assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1, seed=1, anew=True)) == ["converted", "converted"]
     (out / "digits_int8.tflite" / "digits_int8.tosa").unlink()
-    assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "kept"]
+    assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "kept"]
     with sizes_given(batch=1):
-        assert ways(convert_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]
+        assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]
 
 
 def test_what_is_said_as_it_is_by_default_is_the_same_request(zoo, tmp_path, capsys):
@@ -176,11 +182,12 @@ class TestCache:
         running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
         said = [each.communicate()[1] for each in running]
         assert [each.returncode for each in running] == [3, 3], said  # as the damaged model has it
-        convert_all(zoo, "tosa", tmp_path / "alone", workers=1)
+        convert_and_verify_all(zoo, "tosa", tmp_path / "alone", workers=1)
         assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
-        assert ways(convert_all(zoo, "tosa", tmp_path / "out", workers=1)) == ["kept", "kept"]
+        assert ways(convert_and_verify_all(zoo, "tosa", tmp_path / "out", workers=1)) == ["kept", "kept"]
         assert not [each for where in ("out", "cache") for each in (tmp_path / where).rglob(".transload-*")]
 
+    @pytest.mark.one_in(3)
     @pytest.mark.parametrize("damage", ["cut", "other bytes", "no report", "half a report", "no files", "a file in its place"])
     def test_a_damaged_entry_is_none_and_is_replaced(self, zoo, tmp_path, damage):
         cache = tmp_path / "cache"
@@ -232,7 +239,7 @@ class TestCache:
         script.write_text("import numpy as np\ndef some():\n    yield {'image': np.zeros((1, 1, 8, 8), np.float32)}\n")
         how = {"data": f"python:{script}:some", "cache": tmp_path / "cache", "workers": 1}
         for _ in range(2):
-            (made,) = convert_all(zoo / "float", "tosa", tmp_path / "out", **how)
+            (made,) = convert_and_verify_all(zoo / "float", "tosa", tmp_path / "out", **how)
             assert made.way != "cached"
 
 
@@ -265,7 +272,7 @@ def test_two_models_of_one_name_are_refused(zoo, tmp_path):
     ({"quantize": "float", "quantizer_options": {"nothing": "1"}}, "has no option nothing"), ({"host": "nothing"}, "nothing")])
 def test_mistakes_are_said_before_anything_is_done(zoo, tmp_path, how, words):
     with pytest.raises(UsageError, match=words):
-        convert_all(zoo, "tosa", tmp_path / "out", **how)
+        convert_and_verify_all(zoo, "tosa", tmp_path / "out", **how)
     assert not (tmp_path / "out").exists()
 
 
@@ -294,7 +301,7 @@ class TestCommand:
 
     def test_standard_error_has_the_errors(self, zoo, tmp_path, capsys, monkeypatch):
         models = [zoo / "cut.tflite", zoo / "float"]
-        made = convert_all(models, "stablehlo", tmp_path / "out", workers=1, tolerance=["max_abs=1e-30"])
+        made = convert_and_verify_all(models, "stablehlo", tmp_path / "out", workers=1, tolerance=["max_abs=1e-30"])
         monkeypatch.setattr("transload.scale.convert_all", lambda *given, **asked: made)
         for how in ([], ["-q"], ["--json"]):
             assert run(["convert", *map(str, models), *how]) == 4
@@ -416,6 +423,7 @@ class Mole(transload.Target):
         return transload.Emitted([transload.save(module, directory / f"{stem}.mlir")])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("asked", "what"), [
     ({"target": "mole"}, "target 'mole'"), ({"target": "tp-small", "host": "mole"}, "target 'mole'"),
     ({"target": "tosa", "quantize": "quick"}, "quantizer 'quick'"),
@@ -455,6 +463,7 @@ def test_what_only_this_process_knows_is_told_before_any_work(asked, what, zoo, 
             assert [each.way for each in convert_all(zoo / "float", "tosa", tmp_path / "out", workers=1)] == ["converted"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("order", [["zoo"], ["zoo/conversions.json", "zoo/h.tflite"], ["zoo/h.tflite", "zoo/conversions.json"]])
 def test_the_name_of_the_table_is_not_a_models(order: list[str], models: Path, tmp_path: Path) -> None:
     """All ended at its folder, which lies where the table does; the others go on."""

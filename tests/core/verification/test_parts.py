@@ -24,6 +24,7 @@ def noise(*shape: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("place", [0, 2000, 8191])
 def test_one_row_of_thousands(axis: int, place: int) -> None:

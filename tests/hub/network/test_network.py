@@ -228,6 +228,7 @@ REFUSED = {(transformer, "tflm"): "GELU"}
 """What a target has no kernels for, and what it says of that."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("build", [mobilenet, transformer])
 @pytest.mark.parametrize("target", TARGETS)
 def test_to_every_target(tmp_path: Path, build: Any, target: str) -> None:
@@ -244,6 +245,7 @@ def test_to_every_target(tmp_path: Path, build: Any, target: str) -> None:
     assert artifact.files and (artifact.verification is None or artifact.verified or artifact.verification.status != "failed")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("build", "chip"), [
     (mobilenet, "ethos-u55-128"), (mobilenet, "ethos-u65-256"), (mobilenet, "ethos-u85-256"), (transformer, "ethos-u85-256"),
     (mobilenet, "tp-tiny"), (mobilenet, "tp-small")])

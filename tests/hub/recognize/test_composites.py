@@ -466,6 +466,7 @@ def test_erf_by_polynomials():
     assert "Erf" not in recognized(write(1.001, True), (50,))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("write", [
     lambda g, v: g.Mul(v, v), lambda g, v: g.AddConst(v, const_val=0.5), lambda g, v: g.Mul(v, 1.001), lambda g, v: g.Neg(v),
     lambda g, v: g.Max(v, -1.0), lambda g, v: g.Sub(v, g.reduce("Mean", v, (1,))), lambda g, v: g.Exp(g.Where(

@@ -106,6 +106,7 @@ def wanted_of_yolo(rows: np.ndarray, boxes: int = 200, least: float = 0.5, overl
     return made
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", ["nchw", "nhwc", "5d"])
 @pytest.mark.parametrize(("type", "anchors"), [("yolov3", YOLOV3), ("yolov3-tiny", TINY), ("yolov5", YOLOV3)])
 def test_yolo(type: str, anchors: Any, form: str) -> None:

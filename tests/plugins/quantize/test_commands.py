@@ -109,6 +109,7 @@ def test_integers_in_and_out(cli: Cli, model: Path, samples: Path, folder: Path)
     assert code == 2 and "no input 'picture'" in err
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("target", ["tosa", "tflite", "onnx"])
 @pytest.mark.parametrize("scheme", ["int8", "uint8"])
 @pytest.mark.parametrize("said", [(), ("--mean", "10", "--scale", "0.004")])

@@ -66,6 +66,7 @@ def network(form: str, fill: float) -> tuple[list[Any], dict[str, Any]]:
     return nodes, constants
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("form", "fill"), [
     ("pad", -1e9), ("concat", LEAST), ("concat", -np.inf), ("greatest", -1e9), ("greatest", -np.inf), ("least", 1e9),
     ("least", np.inf), ("moved", LEAST), ("limited", -1e9), ("limited", -np.inf), ("added", -1e9),

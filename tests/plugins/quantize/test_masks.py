@@ -77,6 +77,7 @@ def samples(given: bool, count: int) -> list[Arrays]:
     return found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("form", [
     added(-np.inf), added(-1e4), chosen(LEAST), computed(-1e4), computed(LEAST, 2)],
     ids=["add infinity", "add 10,000", "choose the least", "computed", "computed for two layers"])

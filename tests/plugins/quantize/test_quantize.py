@@ -46,6 +46,7 @@ def sqnr(reference: np.ndarray, actual: np.ndarray) -> float:
     return float(10 * np.log10(np.sum(reference ** 2) / np.sum((reference - actual) ** 2)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("scheme", "decibels"), [("int8", 30.0), ("int8-asym", 30.0), ("int16x8", 40.0)])
 def test_the_quantized_module_computes_what_the_float_one_does(
     hub: Module, samples: list[dict[str, np.ndarray]], scheme: str, decibels: float,

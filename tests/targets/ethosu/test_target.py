@@ -281,6 +281,7 @@ def test_a_float_model_is_told_to_be_quantized(make: Callable[..., Module]) -> N
         assert finding.hint == "quantize the model first (int8, or int16 activations)"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("model", ["mlperf_kws_int8", "mlperf_vww_int8", "mlperf_resnet8_int8", "mlperf_ad_int8"])
 def test_real_models_run_on_the_npu_alone(vela: None, models: Path, model: str, tmp_path: Path) -> None:

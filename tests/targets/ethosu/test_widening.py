@@ -80,6 +80,7 @@ def clamps(module: Module) -> int:
     return sum(op.name == "tosa.clamp" for op in module.walk())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("module", DEADLY.values(), ids=DEADLY, indirect=True)
 def test_what_vela_dies_of_is_kept_apart(vela: None, module: Module, tmp_path: Path) -> None:
     """The Vela that was measured dies of the module as it is, which is told; behind the pipeline it computes the same."""

@@ -66,6 +66,7 @@ def one_step_apart(quantized: Module) -> float:
     return float(np.tanh(steps[0] / 2) + steps[1])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
 def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:
@@ -85,6 +86,7 @@ def test_a_quantized_module_runs_in_onnxruntime(scheme: str, name: str) -> None:
             assert np.abs(ours - theirs).max() <= near
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym"])
 def test_unsigned_weights_are_the_same_numbers_on_every_processor(scheme: str, name: str) -> None:
@@ -106,6 +108,7 @@ def test_unsigned_weights_are_the_same_numbers_on_every_processor(scheme: str, n
         transload.lower(quantized, "onnx", form="qoperator", weights="unsigned")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym"])
 def test_a_quantized_module_runs_in_onnxruntime_on_integers(scheme: str, name: str) -> None:

@@ -36,6 +36,7 @@ def near(wanted: np.ndarray, got: np.ndarray) -> None:
         np.testing.assert_array_equal(got, wanted)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("name", "version"), [
     pytest.param(name, version, marks=() if (name, version) in QUICK else pytest.mark.slow)
     for name in MODELS for version in ("0.9.0", "1.0.0", "newest")])

@@ -178,6 +178,7 @@ def test_what_moves_stays_in_the_lanes_between_what_computes(name):
     assert compiled.partition.bytes <= compulsory_bytes(compiled.program)  # of what is sliced off nothing is computed
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", ["best", "greedy", "layers"])
 @pytest.mark.parametrize("local_bytes", [384, 512, 768, 1024, 2048, 4096])
 def test_slices_of_what_moves_are_moved_alone(local_bytes, way):
@@ -284,6 +285,7 @@ ODD = (
 """What is other than usual of a chip."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: ",".join(odd))
 def test_a_chip_may_be_odd(odd, seed):

@@ -56,6 +56,7 @@ def check_same(module, compiled):
             np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("cores", [1, 2, 4, 8])
 @pytest.mark.parametrize("seed", sampled(range(6), [0, 3]))
 @pytest.mark.parametrize("name, local_bytes", [("tp-tiny", 3328), ("tp-small", 1024), ("tp-large", 2048)])
@@ -66,6 +67,7 @@ def test_programs_of_several_cores_give_what_kernels_give_in_any_order(name, loc
     assert all(core.local.peak <= local_bytes for core in compiled.plan.cores)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("local_bytes", [None, 4096])
 @pytest.mark.parametrize("cores", [2, 3, 4])
 def test_all_cores_compute_and_that_takes_fewer_cycles(cores, local_bytes):
@@ -79,6 +81,7 @@ def test_all_cores_compute_and_that_takes_fewer_cycles(cores, local_bytes):
     assert sum(shares(several).values()) == pytest.approx(several.cycles)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", ["tp-small", "tp-large"])
 def test_more_cores_are_never_slower_and_one_does_what_it_did(name, seed):

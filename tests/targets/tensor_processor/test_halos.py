@@ -72,6 +72,7 @@ def kept_groups(compiled):
 CHIPS = [("tp-tiny", 3072, 1), ("tp-tiny", 6144, 1), ("tp-small", 768, 1), ("tp-small", 2048, 3)]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", sampled(range(30), range(0, 30, 3)))
 @pytest.mark.parametrize("name, local_bytes, cores", CHIPS)
 def test_kept_or_computed_again_the_bits_are_the_kernels(name, local_bytes, cores, seed):
@@ -89,6 +90,7 @@ def test_kept_or_computed_again_the_bits_are_the_kernels(name, local_bytes, core
         assert cycles["best"] <= cycles.get("recomputed", cycles["best"])
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_halos_are_not_kept_where_more_is_moved_for_it(seed):
     module, target = network(seed), chip("tp-tiny", 6144)

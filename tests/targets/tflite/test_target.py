@@ -60,6 +60,7 @@ def integers(*shape: int, seed: int = 1) -> np.ndarray:
     return np.random.default_rng(seed).integers(-128, 128, shape).astype(np.int8)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("scheme", ["int8", "int8-asym", "int16x8"])
 def test_a_quantized_network_is_the_same_bits_in_litert(scheme: str, digits: Path) -> None:
     model = transload.load(digits / "digits_float.onnx")

@@ -11,6 +11,7 @@ from transload.verification.inputs import random_inputs
 from tests.support.tflite_models import write_operator
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.tflite", "digits_float.onnx", ""])
 def test_iree_takes_our_text_and_computes_the_same(name, examples, tmp_path):
     compiler = pytest.importorskip("iree.compiler", reason="IREE's compiler is not installed")

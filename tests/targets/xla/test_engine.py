@@ -278,6 +278,7 @@ def test_a_plugin_that_does_not_load_is_a_reason(tmp_path: Any, monkeypatch: pyt
     assert platforms.best.__wrapped__() == "cpu"  # type: ignore[attr-defined]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("name", [
     "mlperf_kws_int8", "mlperf_resnet8_int8", "arm_kws_ds_cnn_int16x8", "support_mobilenet_v1_0.25_224_quant",

@@ -92,6 +92,7 @@ def element_of_products(module: Module) -> list[str]:
     return re.findall(r'"stablehlo\.(?:convolution|dot_general)".*-> tensor<[0-9x]*x(\w+)>', text)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("constant, extreme", [(True, False), (True, True), (False, True)])
 def test_convolutions(constant: bool, extreme: bool) -> None:
     rng, cases = np.random.default_rng(1), Cases()

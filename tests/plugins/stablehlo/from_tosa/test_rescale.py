@@ -42,6 +42,7 @@ FORMS = [
     if source != I48 or rounding == "SINGLE_ROUND"]  # DOUBLE_ROUND takes 32-bit multipliers, i48 those of 16 bits
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("source", "target", "rounding"), FORMS, ids=str)
 def test_against_whole_integers(source: Any, target: Any, rounding: str, check: Any) -> None:
     """Random scales, those of one bit, and zero points at the ends, one module for each pair of types."""

@@ -144,6 +144,7 @@ _TYPES = ("tensor<4x4xf32>", "tensor<i1>", "tensor<i32>", "tensor<4xi32>", "tens
           "tensor<4xcomplex<f32>>", "tensor<0x4xf32>", "tensor<4x2xf32>", "tensor<4x2xi32>", "tensor<4xbf16>", "tensor<?x4xf32>")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", sorted(_FORMS))
 def test_a_known_call_of_any_form_is_run_or_refused(name: str, tmp_path: Path) -> None:
     """No kernel, rule or reader believes a name, whatever the call takes and gives."""

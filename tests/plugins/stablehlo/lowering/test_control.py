@@ -88,6 +88,7 @@ def test_custom_is_a_custom_call(vector):
     assert (call.call_target_name, call.backend_config, call.api_version) == ("acme", {"gain": 2}, 4)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
 def test_long_sequences_are_loops(same, rng, kind, direction):

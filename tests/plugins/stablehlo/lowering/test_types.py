@@ -43,6 +43,7 @@ def test_functions_of_floats(same, rng, dtype):
     same(lambda builder, x: many(builder, FUNCTIONS, x), x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_special_numbers(same, dtype):
     """Infinities, zeros of both signs, NaN, and numbers where functions change."""
@@ -63,6 +64,7 @@ REDUCTIONS = [
     "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceSumSquare", "ReduceL2"]  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", SOME_INTEGERS)
 def test_integers(same, rng, dtype):
     """Over the whole range: results wrap round as those of the kernels do."""
@@ -114,6 +116,7 @@ def test_integer_powers(same, rng, dtype):
         same(lambda builder, a, b: builder.emit("top.Pow", a, b), base, np.array([-3, -2, -1, 0, 1, 2, 3], dtype))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [*FLOATS, *SIGNED])
 def test_products(same, rng, dtype):
     """Convolutions and matrix products: narrow integers are summed without loss before they wrap round."""
@@ -132,6 +135,7 @@ def test_products(same, rng, dtype):
          tolerance=1e-4 if dtype == np.float32 else None)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
 def test_movement(same, rng, dtype):
     x = (rng.standard_normal((2, 3, 4)) * 20 > 0) if dtype is np.bool_ else (rng.uniform(0, 99, (2, 3, 4))).astype(dtype)
@@ -153,6 +157,7 @@ def test_movement(same, rng, dtype):
     same(make, x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("source", [*FLOATS, *SOME_INTEGERS, np.bool_])
 def test_casts(same, rng, source):
     """To every type, with every rounding, saturating and not."""
@@ -197,6 +202,7 @@ def test_casts_of_what_is_out_of_range(same, dtype):
     same(make, x)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rank", range(7))
 def test_ranks(same, rng, rank):
     """Broadcasts, reductions and movement in every rank, each axis from both ends."""

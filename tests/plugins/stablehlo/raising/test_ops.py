@@ -64,6 +64,7 @@ CASES = [
     for generate, types, least in FAMILIES for given in types]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("generate", "given", "least"), CASES)
 def test_ops(monkeypatch: pytest.MonkeyPatch, generate: Callable[..., None], given: Any, least: int) -> None:
     assert _swept(monkeypatch, generate, given, tosa=given not in NARROWED) >= least

@@ -16,13 +16,13 @@ import tosa_conformance as conformance
 import tosa_conformance_suite as suite
 
 ROOT = Path(__file__).parents[4]
-SAMPLE = 20
+SAMPLE = 8
 
 
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[Any]:
-    """Of every operator, 20 tests or all that there are."""
+    """Of every operator, as many tests."""
     missing = suite.available()
     if missing:
         pytest.skip(missing)
@@ -40,8 +40,7 @@ def test_the_sample_has_every_operator_and_both_kinds(outcomes: list[Any]) -> No
     kinds = {o.outcome for o in outcomes}
     assert {"passed", "refused"} <= kinds
     counts = {name: sum(o.operator == name for o in outcomes) for name in {o.operator for o in outcomes}}
-    few = {name: count for name, count in counts.items() if count < SAMPLE}
-    assert all(count >= 12 for count in few.values()), few  # clz, matmul and table have no more
+    assert not [name for name, count in counts.items() if count < SAMPLE]
 
 
 def test_profiles_are_those_that_the_tests_name(outcomes: list[Any]) -> None:

@@ -50,6 +50,7 @@ def different(mine: Mapping[str, np.ndarray], theirs: Mapping[str, np.ndarray]) 
     return [name for name in shared if not same_integers(mine[name], theirs[name])]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("name", MODELS)
 def test_every_tensor_is_exact(name: str, models: Path) -> None:
@@ -69,6 +70,7 @@ def test_every_tensor_is_exact(name: str, models: Path) -> None:
         assert different(open_model(path)(given, keep=True), ours) == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("dialect", ["top", "tosa"])
 @pytest.mark.parametrize("name", ["mlperf_kws_int8", "coral_mobilenet_v1_0.25_128_quant"])

@@ -17,6 +17,7 @@ INTEGER_MODELS = (
     "tflm_micro_speech_int8", "tflm_mnist_lstm_int8")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.models
 @pytest.mark.parametrize("name", INTEGER_MODELS)
 def test_bit_exact(models: Path, name: str) -> None:

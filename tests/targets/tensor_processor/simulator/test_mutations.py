@@ -15,6 +15,7 @@ from .mutations import KINDS, mutations
 from .programs import inputs_of, may_overwrite, operation, programs
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["slices", "cores", "tables"])
 def test_a_mutated_binary_is_found_or_computes_the_same_in_any_order(name: str):
     """500 of them. What nobody finds fault with is run in many orders, and each gives what the program gave."""

@@ -23,6 +23,7 @@ def _spread(count: int, lowest: float, highest: float, dtype: Any, seed: int) ->
     return (np.exp2(rng.uniform(lowest, highest, count)) * rng.choice([-1, 1], count)).astype(dtype)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["FloorMod", "TruncMod"])
 @pytest.mark.parametrize(("dtype", "ranges"), [
     (np.float32, (-10, 20, -9, 2)), (np.float32, (90, 120, 91, 119)), (np.float16, (-24, 15.99, -24, 15.99)),
