@@ -343,9 +343,9 @@ class Samples:
                 hint=_hint_of_batch(array.shape, type_.static_shape))
         cast = _cast(array, type_)
         if cast is None:
-            wanted = dtype_of(type_.element)
-            raise UsageError(
-                f"{sample}: input {name!r} is given {array.dtype}, and takes {wanted} ({type_}){_lost(array, wanted)}")
+            wanted, hint = dtype_of(type_.element), _hint_of_steps(array, type_)
+            lost = "" if hint else _lost(array, wanted)
+            raise UsageError(f"{sample}: input {name!r} is given {array.dtype}, and takes {wanted} ({type_}){lost}", hint=hint)
         if isinstance(type_.element, FloatType) and not np.isfinite(cast).all():
             what = "NaN" if np.isnan(cast).any() else "infinity"
             raise UsageError(f"{sample}: what input {name!r} is given holds {what}")
@@ -357,6 +357,17 @@ def _hint_of_batch(given: tuple[int, ...], wanted: tuple[int, ...]) -> str:
     if wanted[:1] != (1,) or given[1:] != wanted[1:] or given[0] < 1:
         return ""
     return f"--batch {given[0]}, where the model leaves the size of its batch open; else one of them a sample"
+
+
+def _hint_of_steps(array: np.ndarray, type_: TensorType) -> str:
+    """What to give in place of real numbers where an input takes integers that stand for them; nothing of other types."""
+    element = type_.element
+    if array.dtype.kind != "f" or not isinstance(element, QuantType) or element.count != 1:
+        return ""
+    zero = element.zero_points[0]
+    moved = f" {'-' if zero < 0 else '+'} {abs(zero)}" if zero else ""
+    return (f"the model is quantized, and samples are what it takes: the stored {dtype_of(element)}, of a number x "
+            f"round(x / {element.scales[0]:g}){moved}; of a folder of images they are made")
 
 
 def _lost(array: np.ndarray, wanted: np.dtype) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import ReadError, TransloadError, UsageError
-from transload.ir import F32, I8, I32, UI8, UI32, TensorType, dtype_of
+from transload.ir import F32, I8, I32, UI8, UI32, QuantType, TensorType, dtype_of
 from transload.samples.samples import Samples, open_samples
 
 IMAGE = {"x": TensorType((1, 1, 2, 2), F32)}
@@ -193,6 +193,8 @@ def test_a_damaged_image_is_named_and_left_out_where_one_says_so(images: Path) -
     (np.full((1, 1, 2, 2), 300.0), {"x": TensorType((1, 1, 2, 2), I8)}, "takes int8"),
     (np.full((1, 1, 2, 2), 200, np.uint8), {"x": TensorType((1, 1, 2, 2), I8)},
      r"is given uint8, and takes int8 .*, which does not have 200"),
+    (np.full((1, 1, 2, 2), 0.5), {"x": TensorType((1, 1, 2, 2), QuantType(I8, F32, (0.25,), (-3,)))},
+     r"is given float64, and takes int8 .*\n  → the model is quantized, .* the stored int8, of a number x round\(x / 0.25\) - 3"),
     (np.full((1, 1, 2, 2), -3, np.int8), {"x": TensorType((1, 1, 2, 2), UI8)}, "is given int8, and takes uint8"),
     (np.full((1, 1, 2, 2), -3, np.int16), {"x": TensorType((1, 1, 2, 2), UI32)}, "is given int16, and takes uint32"),
     (np.full((1, 1, 2, 2), 2**31 + 5, np.uint32), {"x": TensorType((1, 1, 2, 2), I32)}, "is given uint32, and takes int32"),
