@@ -89,6 +89,8 @@ class Comparison:
     """Why outputs that are beyond their limits are near enough all the same, and why nothing says whether others are."""
     of_found: list[str] = field(default_factory=list)
     """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
+    otherwise: list[str] = field(default_factory=list)
+    """Which outputs are quantized in both, and not alike, so that nothing but limits that are given judges them."""
 
     @property
     def notes(self) -> list[str]:
@@ -99,7 +101,8 @@ class Comparison:
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
-        return [*usual, *self.excused, *self.of_found, *not_measured(self.tensors), *nothing_said]
+        unlike = [] if self.is_judged else [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise]
+        return [*usual, *self.excused, *self.of_found, *unlike, *not_measured(self.tensors), *nothing_said]
 
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "tensors": [tensor.as_dict() for tensor in self.tensors]}
@@ -231,7 +234,8 @@ def compare(
     compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
     comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
-    alike = _are_quantized_alike(hub, own := quantized_elements(source, hub), {**_of_ends(result, stated), **meanings})
+    ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
+    alike, comparison.otherwise = _are_quantized_alike(hub, own, ends), _unlike(own, ends)
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
@@ -281,6 +285,12 @@ def _are_quantized_alike(hub: Module, own: Mapping[str, QuantType], found: Mappi
         return not found
     both = own.keys() & found.keys()
     return bool(both or not found) and all(own[name] == found[name] for name in both)
+
+
+def _unlike(own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> list[str]:
+    """The tensors of the model's `own` types that are of others where they are `found` in the artifact, in words."""
+    return [f"{name} is {type_} in the model, and {found[name]} in the artifact" for name, type_ in own.items()
+            if name in found and found[name] != type_]
 
 
 def _of_ends(module: Module, stated: Mapping[str, QuantType]) -> dict[str, QuantType]:

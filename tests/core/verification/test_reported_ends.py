@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -67,3 +68,18 @@ def test_floats_that_a_quantized_model_takes(root: Path, tmp_path: Path) -> None
     assert str(reported_types(tmp_path / "out")["image"]) == taken
     found = transload.compare(digits / "digits_float.onnx", tmp_path / "out").tensors[0].metrics["sqnr"]
     assert found == transload.compare(digits / "digits_float.onnx", made).tensors[0].metrics["sqnr"] > 15
+
+
+def test_other_scales_of_outputs_are_said_as_nothing_usual_judges_them(examples: Path, tmp_path: Path) -> None:
+    path, outputs = examples / "digits" / "digits_int8.tflite", ["logits"]
+    source = transload.load(path, outputs=outputs)
+    element = source.outputs["logits"].element
+    scale = struct.pack("<f", element.scales[0])
+    assert path.read_bytes().count(scale) == 1
+    (tmp_path / "other.tflite").write_bytes(path.read_bytes().replace(scale, struct.pack("<f", 0.25)))
+    other = transload.load(tmp_path / "other.tflite", outputs=outputs)
+    found = transload.compare(path, other, outputs=outputs)
+    assert found.otherwise == [f"logits is {element} in the model, and {other.outputs['logits'].element} in the artifact"]
+    assert any("--tolerance says one" in note for note in found.notes) and not found.is_judged
+    assert not transload.compare(path, source, outputs=outputs).otherwise
+    assert not any("--tolerance" in note for note in transload.compare(path, other, outputs=outputs, tolerance={"cos": 0.9}).notes)
