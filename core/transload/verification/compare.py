@@ -101,7 +101,7 @@ class Comparison:
         usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
-        unlike = [] if self.is_judged else [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise]
+        unlike = [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise if not self.is_judged]
         return [*usual, *self.excused, *self.of_found, *unlike, *not_measured(self.tensors), *nothing_said]
 
     def as_dict(self) -> dict[str, Any]:

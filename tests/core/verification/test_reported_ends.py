@@ -82,4 +82,5 @@ def test_other_scales_of_outputs_are_said_as_nothing_usual_judges_them(examples:
     assert found.otherwise == [f"logits is {element} in the model, and {other.outputs['logits'].element} in the artifact"]
     assert any("--tolerance says one" in note for note in found.notes) and not found.is_judged
     assert not transload.compare(path, source, outputs=outputs).otherwise
-    assert not any("--tolerance" in note for note in transload.compare(path, other, outputs=outputs, tolerance={"cos": 0.9}).notes)
+    judged = transload.compare(path, other, outputs=outputs, tolerance={"cos": 0.9})
+    assert not any("--tolerance" in note for note in judged.notes)
