@@ -16,7 +16,7 @@ __all__ = ["describe"]
 def describe(module: Module, report: Report, meant: Module) -> None:
     """Enter into the report what can be said of a module as the target takes it; `meant` says what its integers stand for."""
     report.inputs = _interface(module.inputs, meant.inputs)
-    taken = quantized_at_once(meant)
+    taken = quantized_at_once(meant.main)
     for each in report.inputs:
         each.taken_as = str(taken[each.name]) if each.name in taken else None
     report.outputs = _interface(module.outputs, meant.outputs)

@@ -15,19 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from .analysis.movement import moved
 from .apart import note_read
 from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
 from .errors import MissingFunction, TransloadError
 from .files import is_file, is_folder
 from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
-from .ir.borders import RANGE
+from .ir.borders import RANGE, input_names
 from .ir.types import Type
 from .json_text import of_json_text
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "note_ranges", "of_function", "quantized_at_once", "quantized_element",
+    "Changes", "as_stored", "as_taken", "limits_of", "note_ranges", "of_function", "quantized_at_once", "quantized_element",
     "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types", "taken_rounded",
     "with_meanings",
 ]
@@ -52,15 +53,34 @@ def quantized_tensors(module: Module) -> dict[str, QuantType]:
     return found
 
 
-def quantized_at_once(module: Module) -> dict[str, QuantType]:
-    """The types that inputs of floats become before anything takes them, by the inputs' names: those with one scale."""
+def quantized_at_once(function: Op) -> dict[str, QuantType]:
+    """The types that a function's inputs of floats become before anything computes with them, by name: those with one scale."""
     found = {}
-    for name, value in zip(module.inputs, module.body_of_main.arguments, strict=True):
-        kinds = {_element(op.results[0]) if len(op.operands) == len(op.results) == 1 else None for op in value.uses}
-        element = kinds.pop() if len(kinds) == 1 else None
-        if element is not None and element.per_tensor and isinstance(value.element, FloatType):
+    for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True):
+        element = _quantized_as(value) if value.is_float else None
+        if element is not None and element.per_tensor:
             found[name] = element
     return found
+
+
+def _quantized_as(value: Value) -> QuantType | None:
+    """The one type to which a value is quantized wherever it is taken, or moved and then taken; None where there is no such."""
+    found, pending, seen = set[QuantType | None](), [value], {value}
+    while pending and len(found) <= 1:
+        each = pending.pop()
+        for user in each.uses:
+            if each in moved(user, by_value=False):
+                pending += [result for result in user.results if result not in seen]
+                seen.update(user.results)
+            else:
+                found.add(_element(user.results[0]) if len(user.operands) == len(user.results) == 1 else None)
+    return found.pop() if len(found) == 1 else None
+
+
+def limits_of(element: QuantType) -> tuple[float, float]:
+    """The least and the greatest real number that a type with one scale holds."""
+    least, most = dequantize(np.array([element.storage_min, element.storage_max]), element).tolist()
+    return least, most
 
 
 def _element(value: Value) -> QuantType | None:
@@ -182,8 +202,7 @@ def note_ranges(model: Module, meanings: Mapping[str, QuantType]) -> None:
         meaning = meanings.get(name)
         is_float = isinstance(type_, TensorType) and isinstance(type_.element, FloatType)
         if meaning is not None and is_float and RANGE not in attribute:
-            least, most = dequantize(np.array([meaning.storage_min, meaning.storage_max]), meaning).tolist()
-            attribute[RANGE] = [least, most]
+            attribute[RANGE] = [*limits_of(meaning)]
     if any(attributes):
         function.attributes["arg_attrs"] = attributes
 

@@ -17,8 +17,7 @@ from ..analysis.dataflow import has_loops
 from ..engine.choice import Work, work_of
 from ..engine.steps import size_of
 from ..ir import Module
-from ..ir.borders import input_limits
-from .inputs import NARROW, plain_integers, random_inputs
+from .inputs import NARROW, limits_of_inputs, plain_integers, random_inputs
 
 __all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs"]
 
@@ -63,7 +62,7 @@ def _within_ranges(
     """Where inputs have ranges: integers of few bits of few numbers, and all near to zero, and at the ends of what is drawn."""
     drawn = random_inputs(source, hub, seed + len(_SIDES), signed=plain)
     narrow = {name for name, array in drawn.items() if _is_narrow(array)}
-    ranged = narrow | {name for name in input_limits(source.main) if drawn[name].size > 1}
+    ranged = narrow | {name for name in limits_of_inputs(source, hub) if drawn[name].size > 1}
 
     def chosen(names: Container[str], among: Callable[[np.ndarray], np.ndarray]) -> dict[str, np.ndarray]:
         return {name: generator.choice(among(array), array.shape) if name in names else array for name, array in drawn.items()}

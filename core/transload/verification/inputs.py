@@ -22,16 +22,18 @@ from ..ir import (
     Op,
     QuantType,
     TensorType,
+    Type,
     Value,
     dtype_of,
     input_names,
     input_types,
 )
-from ..ir.borders import RANGE
+from ..ir.borders import RANGE, input_limits
+from ..meanings import limits_of, quantized_at_once
 from ..samples.preprocess import Preprocess
 
-__all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "nearer_to", "plain_integers", "random_inputs",
-           "wide_integers"]
+__all__ = ["NARROW", "RANGE", "checked_inputs", "index_bounds", "limits_of_inputs", "nearer_to", "plain_integers",
+           "random_inputs", "wide_integers"]
 
 _MOST = 1 << 28
 """Elements of an input that is made up: 2 GB while they are drawn."""
@@ -64,8 +66,8 @@ def random_inputs(
     """One array per input of the source module, reproducible from `seed`.
 
     Quantized inputs take their whole stored range, or what of it ops take that they are given to, as a root does; floats the
-    range the file gives, or a normal distribution around zero with `spread` as its standard deviation, complex numbers such a
-    real and such an imaginary part;
+    range the file gives, or that of what they are quantized to (`limits_of_inputs`), or a normal distribution around zero with
+    `spread` as its standard deviation, complex numbers such a real and such an imaginary part;
     booleans both values;
     integers that index a tensor (found in the hub form of the model, where it is given) only what that tensor has; other wide
     integers zeros and ones, or the next two that ops take, as a length does no zero; or, of the inputs with the numbers `signed`,
@@ -73,7 +75,7 @@ def random_inputs(
     Those with numbers in `far` are of all sizes up to `_FAR`, above zero, or below it where that says -1; or large ones,
     `evenly` spread. Those in `wide` (of `wide_integers`) are of the range of their type, and half of them next to the integers it
     has there.
-    Of what has a range, which is quantized integers, those of few bits that index nothing, and floats the file gives one for, a
+    Of what has a range, which is quantized integers, those of few bits that index nothing, and floats with such limits, a
     `spread` below 1 takes that share of it, around what stands for zero.
     With `side`, floats and quantized integers are of one half of what they are drawn from, the upper one, or with -1 the lower.
     `UsageError` where the seed is negative.
@@ -85,6 +87,7 @@ def random_inputs(
     attributes = main.attributes.get("arg_attrs") or [{}] * len(main.regions[0].block.arguments)
     bounds = index_bounds(hub, function) if hub is not None else {}
     taken = _taken_numbers(hub, function) if hub is not None else {}
+    limits = limits_of_inputs(source, hub, function)
     inputs: dict[str, np.ndarray] = {}
     for index, (name, type_) in enumerate(zip(input_names(main), input_types(main), strict=True)):
         if not isinstance(type_, TensorType):
@@ -100,7 +103,7 @@ def random_inputs(
             raise RunError(f"no inputs can be made up: {name!r} holds {type_.element}, of which there are no random ones",
                            hint="give data: --input; what takes no numbers, as text, belongs in front of the model")
         asked = taken.get(index, NOTHING)
-        inputs[name] = _random(generator, type_, attributes[index].get(RANGE), bounds.get(index), spread, side, asked)
+        inputs[name] = _random(generator, type_, limits.get(name), bounds.get(index), spread, side, asked)
         if index in signed and RANGE not in attributes[index]:
             inputs[name] = _without_zeros(generator, inputs[name])
         if far is not None and index in far and RANGE not in attributes[index]:
@@ -108,6 +111,28 @@ def random_inputs(
         if wide is not None and index in wide and RANGE not in attributes[index]:
             inputs[name] = _of_the_range(generator, inputs[name], wide[index])
     return inputs
+
+
+def limits_of_inputs(source: Module, hub: Module | None = None, function: str = "main") -> dict[str, tuple[float, float]]:
+    """The ends of the range that inputs have, by name: as the model's file says it, or, of floats that are quantized to few bits
+    before anything computes with them (found in the hub form), all that these hold: what lies beyond becomes one of the ends.
+    """
+    said = input_limits(source.function(function))
+    if hub is None or function not in hub.functions:
+        return said
+    taken, types = quantized_at_once(hub.function(function)), input_types(source.function(function))
+    names = zip(input_names(source.function(function)), input_names(hub.function(function)), strict=False)
+    limits = {name: limits_of(taken[there]) for (name, there), type_ in zip(names, types, strict=False)
+              if there in taken and _are_held(taken[there], type_)}
+    return {**limits, **said}
+
+
+def _are_held(element: QuantType, type_: Type) -> bool:
+    """Whether a quantized type is of few bits, and all that it holds are finite numbers of floats of another type."""
+    if not isinstance(type_, TensorType) or not isinstance(type_.element, FloatType) or element.storage.width > NARROW:
+        return False
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.asarray(limits_of(element)).astype(dtype_of(type_.element))).all())
 
 
 def _random(

@@ -12,7 +12,7 @@ import transload
 from transload.ir import I8, I32, Module
 from transload.ir.borders import RANGE
 from transload.verification.further import further_inputs
-from transload.verification.inputs import plain_integers, random_inputs
+from transload.verification.inputs import limits_of_inputs, plain_integers, random_inputs
 from transload.verification.running import OwnRuntime
 
 from tests.support.graphs import Graph
@@ -103,6 +103,41 @@ def test_what_is_cut_off_of_sums_alone_shows_at_the_ends_of_a_range(tmp_path: Pa
                          part=0.1, most=most) for most in (0.75, 10.0))
     assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
     assert verified(right, right).passed
+
+
+@pytest.mark.parametrize("moved", [[], [("Reshape", "x as", "r"), ("Transpose", "r", "t")]], ids=["at once", "moved before"])
+def test_what_is_cut_off_within_the_range_of_a_quantized_float_shows(moved: list[tuple[str, ...]], tmp_path: Path) -> None:
+    """Noise around zero is a thirtieth of what the integers hold that a float becomes: their sums reach no limit on it."""
+    signs = np.random.default_rng(0).permuted(np.repeat([[1.0], [-1.0]], 16, 0) * np.ones(32), axis=0)
+    right, wrong = (saved(tmp_path / f"{most}.onnx", [
+        *moved, ("QuantizeLinear", "t scale zero" if moved else "x scale zero", "q"), ("DequantizeLinear", "q scale zero", "d"),
+        ("MatMul", "d signs", "s"), ("Min", "s most", "m"), ("QuantizeLinear", "m wide zero", "p"),
+        ("DequantizeLinear", "p wide zero", "y")], [32, 1] if moved else [1, 32],
+        {"signs": signs, "scale": 0.25, "wide": 2.0, "most": most}, zero=np.array(0, np.int8), **{"as": np.array([32, 1])})
+        for most in (60.0, 250.0))
+    assert [verified(right, wrong, seed=seed).status for seed in range(4)] == ["failed"] * 4
+    assert verified(right, right).passed
+    assert transload.compare(right, wrong).broken and not transload.compare(right, right).broken
+
+
+@pytest.mark.parametrize(("element", "stored", "limits"), [
+    ("f32", "u8:f32, 2.0:128", (-256.0, 254.0)), ("f16", "i16:f16, 1.0", (-32768.0, 32767.0)),
+    ("f32", "i32:f32, 0.5", None), ("f16", "i16:f16, 4.0", None)], ids=["bytes", "16 bits", "32 bits", "beyond f16"])
+def test_floats_have_the_range_of_the_few_bits_that_they_are_quantized_to(
+        element: str, stored: str, limits: tuple[float, float] | None, tmp_path: Path) -> None:
+    taken, turned, there = (f"tensor<{shape}x{each}>" for shape, each in (
+        ("9x50", element), ("50x9", element), ("50x9", f"!quant.uniform<{stored}>")))
+    path = tmp_path / "program.mlir"
+    path.write_text(f"""module {{ func.func @main(%x: {taken}) -> {turned} {{
+        %t = stablehlo.transpose %x, dims = [1, 0] : ({taken}) -> {turned}
+        %q = stablehlo.uniform_quantize %t : ({turned}) -> {there}
+        %y = stablehlo.uniform_dequantize %q : ({there}) -> {turned}
+        return %y : {turned} }} }}""")
+    source = transload.load(path)
+    hub = transload.legalize(source)
+    ((name, array),) = random_inputs(source, hub).items()
+    assert limits_of_inputs(source, hub) == ({name: limits} if limits else {})
+    assert (array.min() < limits[0] * 0.9 and array.max() > limits[1] * 0.9) if limits else np.abs(array).max() < 9
 
 
 def test_inputs_with_a_range_are_near_zero_and_at_its_ends_in_turn() -> None:
