@@ -91,6 +91,8 @@ class Comparison:
     """Of outputs that the artifact has as many rows of as there can be, how many the model found, and what stands in the rest."""
     otherwise: list[str] = field(default_factory=list)
     """Which outputs are quantized in both, and not alike, so that nothing but limits that are given judges them."""
+    reordered: list[str] = field(default_factory=list)
+    """The names of the outputs in the artifact's order, where that is another one than the model's: they are paired by name."""
 
     @property
     def notes(self) -> list[str]:
@@ -98,7 +100,9 @@ class Comparison:
         not be computed, and which outputs say nothing."""
         silent = [name for name in self.silent if name not in self.excepts and name not in self.at_borders]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
-        usual = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
+        order = [f"the outputs are in another order than the model's, and compared by name: {', '.join(self.reordered)}"]
+        broken = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
+        usual = [*(order if self.reordered else []), *broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
         unlike = [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise if not self.is_judged]
@@ -235,11 +239,11 @@ def compare(
     comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
-    alike, comparison.otherwise = _are_quantized_alike(hub, own, ends), _unlike(own, ends)
+    comparison.otherwise, comparison.reordered = _unlike(own, ends), _reordered(reference, result)
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
-    judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if alike else None
+    judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if _are_alike(hub, own, ends) else None
     judge = comparison.judge(limits, excepts, len(reference), chosen, judging, (inside, reference, actual))
     if judge is not None and fused is None and not comparison.broken:
         others = turned_inputs(given, result) if given_arrays is not None else chain(
@@ -279,7 +283,7 @@ def _run_both(
     return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
 
 
-def _are_quantized_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:
+def _are_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:
     """Whether the artifact has the integers that the model has, by its `own` types and those `found` of it: or neither any."""
     if not is_quantized(hub):
         return not found
@@ -389,6 +393,12 @@ def _found_alone(
     check_number(reference, actual)
     in_order = {name: actual[name] for name in reference} if set(reference) == set(actual) else actual
     return found_alone(reference, in_order, resolve(runtime.padded)(source) if runtime.padded is not None else {})
+
+
+def _reordered(reference: Collection[str], result: Module) -> list[str]:
+    """The names of the artifact's outputs, before its states, where they are the model's in another order; else none."""
+    names = list(islice(result.outputs, len(reference)))
+    return names if names != list(reference) and set(names) == set(reference) else []
 
 
 def _outputs(

@@ -1,0 +1,37 @@
+"""Which outputs of an artifact `compare` takes for which of the model's, and what it says of their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+
+def _file(path: Path, positive: str, negative: str, outputs: Sequence[str]) -> Path:
+    """A file that gives the positive part of x, and -x, called so, in an order."""
+    from tests.support.onnx_models import make_model, node
+
+    nodes = [node("Relu", ["x"], [positive]), node("Neg", ["x"], [negative])]
+    path.write_bytes(make_model(nodes, {"x": np.zeros((2, 8), np.float32)}, outputs).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(("names", "outputs", "is_right", "reordered"), [
+    ("ab", "ab", True, []), ("ab", "ba", True, ["b", "a"]), ("ba", "ab", False, []), ("ba", "ba", False, ["b", "a"]),
+    ("pq", "pq", True, []), ("pq", "qp", False, [])])
+def test_outputs_are_paired_by_name_and_another_order_is_said(
+        names: str, outputs: str, is_right: bool, reordered: list[str], tmp_path: Path) -> None:
+    model = _file(tmp_path / "model.onnx", "a", "b", "ab")
+    other = _file(tmp_path / "other.onnx", names[0], names[1], outputs)
+    for tolerance in (None, {"cos": 0.999}):
+        found = transload.compare(model, other, tolerance=tolerance)
+        assert bool(found.broken) is not is_right and found.as_dict()["reordered"] == reordered
+        said = [note for note in found.notes if "in another order than the model's, and compared by name: b, a" in note]
+        assert bool(said) is bool(reordered)
