@@ -26,6 +26,7 @@ from ..meanings import (
     as_stored,
     as_taken,
     note_ranges,
+    quantized_at_once,
     of_function,
     quantized_tensors,
     reported_changes,
@@ -225,7 +226,7 @@ def compare(
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
     meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
-    note_ranges(source, {**stated, **meanings})
+    note_ranges(source, {**_taken_as(written, result, meanings), **stated, **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
     note_borders(result, source)
@@ -281,6 +282,13 @@ def _run_both(
     integers `meanings` say what they stand for."""
     wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
     return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
+
+
+def _taken_as(written: Written | None, result: Module, meanings: Mapping[str, QuantType]) -> dict[str, QuantType]:
+    """The types that float inputs of a file become at once, where no report beside it says (`meanings`) what they become."""
+    from ..api import runnable
+
+    return quantized_at_once(runnable(result).main) if written is None and not meanings else {}
 
 
 def _are_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import struct
 from pathlib import Path
 
@@ -68,6 +69,19 @@ def test_floats_that_a_quantized_model_takes(root: Path, tmp_path: Path) -> None
     assert str(reported_types(tmp_path / "out")["image"]) == taken
     found = transload.compare(digits / "digits_float.onnx", tmp_path / "out").tensors[0].metrics["sqnr"]
     assert found == transload.compare(digits / "digits_float.onnx", made).tensors[0].metrics["sqnr"] > 15
+
+
+def test_floats_that_a_file_quantizes_are_of_its_range_without_a_report(root: Path, tmp_path: Path) -> None:
+    """Beside its float model, whose own noise around zero would be the last step or two of what the file takes."""
+    pytest.importorskip("onnxruntime")
+    digits = root / "examples" / "digits"
+    image = np.load(digits / "test_images.npz")["images"][:16].reshape(-1, 1, 1, 8, 8) * np.float32(40 / 16)
+    transload.convert(digits / "digits_float.onnx", "onnx", tmp_path / "out", verify=False, quantize="int8",
+                      data=[{"image": each} for each in image])
+    (made,) = (tmp_path / "out").glob("*.onnx")
+    alone = Path(shutil.copy(made, tmp_path / "alone.onnx"))
+    beside, without = (transload.compare(digits / "digits_float.onnx", each).tensors[0].metrics["sqnr"] for each in (made, alone))
+    assert beside == without > 15
 
 
 def test_other_scales_of_outputs_are_said_as_nothing_usual_judges_them(examples: Path, tmp_path: Path) -> None:
