@@ -459,10 +459,9 @@ def run(
         engine = "reference"
     need_few_steps(ready)
     execute, owner = engine_for(engine)(ready, function), host().owner("engines", engine)
-    if owner is not None and not owner.is_ours:  # ours say it themselves
-        from .engine.run import fitted
+    from .engine.run import fitted
 
-        given = fitted(ready.function(function), given)
+    given = fitted(ready.function(function), given)  # before the engine is lent copies, which may be as large as a file says
     if watch is not None and engine != "reference":
         raise UsageError(f"engine {engine!r} computes all at once; only 'reference' tells of each value as it is computed")
     outputs: dict[str, np.ndarray] = execute(given, keep) if watch is None else execute(given, keep, watch)

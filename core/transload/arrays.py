@@ -30,6 +30,7 @@ __all__ = [
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
 _TOO_LONG = f"its header is longer than {_HEADER:,} characters"
+_NO_BYTES = "it has elements of no bytes, of which as many as one likes lie in none"
 _NAME = 65_531
 """Bytes that an array's name may have in an archive, `.npy` behind it."""
 _MOST_PACKED = 100
@@ -82,7 +83,10 @@ def open_array(path: Path) -> np.ndarray:
             file.seek(0)
             _begin(file)
         with np.errstate(over="ignore"):  # of a shape whose elements nobody can count, which is an error below
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not array.itemsize:
+            raise ValueError(_NO_BYTES)
+        return array
     except _DAMAGED as error:
         raise ReadError(
             f"{path}: is not an .npy of a plain array: {_why(error)}", hint="numpy.save(path, array) writes one") from None
@@ -152,6 +156,8 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, grown: 
     if dtype.subdtype is not None:  # which numpy writes in no file, and reads of one element alone
         raise ReadError(
             f"{path}: member {name!r} has elements that are arrays of their own", hint="give one array of all dimensions")
+    if not dtype.itemsize:
+        raise ReadError(f"{path}: member {name!r} cannot be read: {_NO_BYTES}")
     n_bytes = math.prod(shape) * dtype.itemsize
     if header_size + n_bytes > info.file_size:
         raise ReadError(f"{path}: member {name!r} is cut short")

@@ -58,6 +58,37 @@ def test_what_does_not_fit_is_refused_unread(bomb: Path, monkeypatch: Any) -> No
     assert "'y': is not an input" in str(caught.value)
 
 
+@pytest.mark.parametrize("engine", ["auto", "reference"])
+def test_inputs_are_looked_at_before_they_are_copied(engine: str) -> None:
+    """What repeats one number, or lies in a file of holes, took as much memory as it says before its shape was refused."""
+    module = build_module([TensorType((4,), F32)], lambda b, x: b.emit("top.Relu", x), ["x"])
+    for shape, dtype, says in (((1 << 44,), np.float32, "has shape"), ((4,), np.dtype("V0"), "is .V0, and must be float32")):
+        with pytest.raises(RunError, match=says):
+            transload.run(module, {"x": np.broadcast_to(np.zeros((), dtype), shape)}, engine=engine)
+
+
+def test_what_is_of_another_type_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "x.npz", x=np.zeros(4, np.complex64))
+    arrays = read_arrays(tmp_path / "x.npz")
+    monkeypatch.delattr(np.lib.format, "read_array")
+    module = build_module([TensorType((4,), F32)], lambda b, x: b.emit("top.Relu", x), ["x"])
+    with pytest.raises(RunError, match="is complex64, and must be float32"):
+        transload.run(module, arrays)
+
+
+@pytest.mark.parametrize("dtype", ["|V0", "|S0", "<U0"])
+def test_elements_of_no_bytes_are_refused(dtype: str, tmp_path: Path) -> None:
+    """As many of them as one likes are in a file of any size, and who goes through them does not come to an end."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": dtype, "fortran_order": False, "shape": ((1 << 63) - 1,)})
+    (tmp_path / "x.npy").write_bytes(header.getvalue() + bytes(64))
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.write(tmp_path / "x.npy", "x.npy")
+    for read in (lambda: open_array(tmp_path / "x.npy"), lambda: read_arrays(tmp_path / "x.npz")):
+        with pytest.raises(ReadError, match="elements of no bytes"):
+            read()
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("command", ["run", "compare", "convert"])
 def test_commands_refuse_it_in_little_memory(bomb: Path, examples: Path, tmp_path: Path, command: str) -> None:

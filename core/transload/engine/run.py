@@ -358,7 +358,7 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
     """What is given as an array of `type_`, or why it cannot be: numbers of another type must be such that this one has.
 
-    What lies in a file still is not read before its shape is known to fit.
+    What lies in a file still is not read before its shape and type are known to fit.
     """
     wanted = dtype_of(type_.element)
     is_typed = hasattr(given, "dtype")
@@ -373,16 +373,16 @@ def fit(given: Any, type_: TensorType) -> tuple[Any, str]:
         len(shape) != len(type_.shape) or any(want not in (None, have) for want, have in zip(type_.shape, shape, strict=True))
     ):
         return given, f"has shape {shape}, and must be {type_}"
+    dtype = given.dtype
+    is_bits = dtype.type is np.void and dtype.names is None and dtype.itemsize == wanted.itemsize and not is_numpys(wanted)
+    if is_bits or dtype == wanted:
+        array = as_array(given)
+        return (array.view(wanted) if is_bits else array), ""  # as files have numbers of types that numpy does not know
+    if isinstance(type_.element, QuantType) and number_kind(dtype) == "f":
+        return given, f"is {dtype}; give the stored {wanted} of {type_.element}"
+    if (_other_sign(dtype, wanted) and is_typed) or not _leads_to(number_kind(dtype), number_kind(wanted)):
+        return given, f"is {dtype}, and must be {wanted}"
     array = as_array(given)
-    is_bits = array.dtype.type is np.void and array.dtype.names is None and array.dtype.itemsize == wanted.itemsize
-    if is_bits and not is_numpys(wanted):
-        array = array.view(wanted)  # as files have numbers of types that numpy does not know
-    if array.dtype == wanted:
-        return array, ""
-    if isinstance(type_.element, QuantType) and number_kind(array.dtype) == "f":
-        return array, f"is {array.dtype}; give the stored {wanted} of {type_.element}"
-    if (_other_sign(array.dtype, wanted) and is_typed) or not _leads_to(number_kind(array.dtype), number_kind(wanted)):
-        return array, f"is {array.dtype}, and must be {wanted}"
     cast = in_type(array, wanted)
     return (array, f"holds numbers that {wanted} cannot") if cast is None else (cast, "")
 

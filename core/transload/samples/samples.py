@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import lost_numbers
+from ..arrays import as_array, lost_numbers
 from ..cores import cores
 from ..errors import ReadError, UsageError
 from ..escapes import escaped
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
 from ..ir.borders import input_limits
+from ..ir.constants import TensorData
 from ..kinds import FLAG, MAPPING, MODULE, PREPROCESS, SAMPLES, WHOLE, Kind, takes
 from ..lending import read_only
 from ..shell import quoted
@@ -332,7 +333,7 @@ class Samples:
         except ValueError:
             raise UsageError(f"{sample}: input {name!r} takes {type_}, of which samples have no numbers") from None
         try:
-            array = np.asarray(given)
+            array = given if isinstance(given, TensorData) else np.asarray(given)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{sample}: what input {name!r} is given is no array: {error}") from None
         if array.dtype.kind in "iu" and not isinstance(part, ImagePart):
@@ -341,6 +342,7 @@ class Samples:
             raise UsageError(
                 f"{sample}: input {name!r} is given an array of shape {array.shape}, and takes {type_}{self._inputs.as_said}",
                 hint=_hint_of_batch(array.shape, type_.static_shape))
+        array = as_array(array)
         cast = _cast(array, type_)
         if cast is None:
             wanted, hint = dtype_of(type_.element), _hint_of_steps(array, type_)

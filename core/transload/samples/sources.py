@@ -24,6 +24,7 @@ from ..files import exists, is_folder, need_file
 from ..guard import FOREIGN, goes_through, said, users_code, users_items
 from ..ir import NONE, TensorType
 from ..ir.constants import TensorData
+from ..lending import owned
 from .images import OTHERS, SUFFIXES
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Part(Protocol):
     """What one input is given in one sample, not read yet."""
 
     def read(self, decoding: Decoding) -> Any:
-        """It, read. Raises `ReadError`."""
+        """It, or an array that is not unpacked before its shape is asked for (`TensorData`). Raises `ReadError`."""
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,10 @@ class _ArrayFile:
     path: Path
     member: str = ""
 
-    def read(self, decoding: Decoding) -> np.ndarray:
+    def read(self, decoding: Decoding) -> Any:
         if self.path.suffix.lower() == ".npy":
             return open_array(self.path)
-        return as_array(_member(self.path, read_arrays(self.path), self.member))
+        return _member(self.path, read_arrays(self.path), self.member)
 
 
 @dataclass(frozen=True)
@@ -451,10 +452,23 @@ def _member(path: Path, found: Mapping[str, Any], name: str, only: bool = True) 
 
 
 def own(sample: Any) -> Any:
-    """A sample whose arrays nobody else writes into: a generator may fill one array again and again, and give it every time."""
+    """A sample whose arrays nobody else writes into: a generator may fill one array again and again, and give it every time.
+
+    What repeats a number is copied as that: nobody has asked yet whether it fits.
+    """
     if isinstance(sample, Mapping):
         return {name: own(value) for name, value in sample.items()}
-    return np.array(sample) if isinstance(sample, np.ndarray) else sample
+    return owned(np.asarray(sample)) if isinstance(sample, np.ndarray) and not _is_mapped(sample) else sample
+
+
+def _is_mapped(array: np.ndarray) -> bool:
+    """Whether an array lies in a file that is read alone, which nobody fills with other numbers; it may be beyond memory."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and base.mode == "r":
+            return True
+        base = base.base
+    return False
 
 
 def _at(source: Sequence[Any], index: int) -> Any:

@@ -14,6 +14,7 @@ from transload.budget import TimeOver, check_deadline
 from transload.cores import cores
 from transload.engine import reference
 from transload.engine.choice import Choice, choose_measuring
+from transload.engine.run import fitted
 from transload.errors import TransloadError, UsageError
 from transload.ir import Module, Value, input_names, set_results, update_function_type
 from transload.ir.build import constant_of
@@ -71,13 +72,13 @@ class Runner:
         Raises `RunError` where the sample does not fit the module, and `TimeOver` where the time is over.
         """
         check_deadline()
+        inputs = fitted(self._module.main, {name: sample[name] for name in self.inputs})  # else as much is told of as it says
         for name, given in self._given.items():
-            tell(name, np.asarray(sample[given]))
+            tell(name, np.asarray(inputs[given]))
         for name, array in self._known.items():
             tell(name, array)
         if not self._computed:
             return
-        inputs = {name: sample[name] for name in self.inputs}
         if self._execute is not None:
             try:
                 results = self._execute(inputs)

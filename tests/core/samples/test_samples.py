@@ -296,3 +296,27 @@ def test_a_line_that_is_no_path(tmp_path: Path) -> None:
     with pytest.raises(ReadError, match="line 1 has more than 32,768 letters") as raised:
         open_samples(tmp_path / "list.txt", IMAGE)
     assert len(str(raised.value)) < 1000
+
+
+def test_samples_are_looked_at_before_they_are_copied() -> None:
+    """What repeats one number took as much memory as it says before its shape was refused."""
+    long = np.broadcast_to(np.float32(0), (1 << 44,))
+    for source in ([long], [{"x": long}], iter([long]), (each for each in [long]), [(long,)]):
+        with pytest.raises(UsageError, match="an array of shape"):
+            list(open_samples(source, IMAGE))
+
+
+def test_files_of_samples_that_do_not_fit_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "a.npz", x=np.zeros(5, np.float32))
+    monkeypatch.delattr(np.lib.format, "read_array")
+    with pytest.raises(UsageError, match="an array of shape"):
+        list(open_samples(tmp_path, IMAGE))
+
+
+def test_what_is_mapped_is_not_copied(tmp_path: Path) -> None:
+    """Of a file that is larger than memory, where it is read alone."""
+    np.save(tmp_path / "x.npy", THREE)
+    for mode in ("r", "c"):
+        mapped = np.load(tmp_path / "x.npy", mmap_mode=mode)
+        taken = next(iter(open_samples(list(mapped), IMAGE)))["x"]
+        assert np.shares_memory(taken, mapped) is (mode == "r")

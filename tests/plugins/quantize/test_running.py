@@ -174,3 +174,11 @@ def test_constants_are_told_by_every_engine(engine: str) -> None:
         {"x0": np.zeros((1, 64), np.float32)})
     np.testing.assert_array_equal(found["known"], [0, 1, 2, 3])
     np.testing.assert_array_equal(found["made"], np.full((1, 64), 0.5))
+
+
+def test_a_sample_is_looked_at_before_anybody_is_told_of_it(module: Module) -> None:
+    """Histograms of an input went through as many numbers as the sample repeats, and only then its shape was refused."""
+    told: list[str] = []
+    with pytest.raises(RunError, match="has shape"):
+        Runner(module).visit({"x0": np.broadcast_to(np.float32(0), 1 << 44)}, lambda name, array: told.append(name))
+    assert not told
