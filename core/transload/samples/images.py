@@ -26,7 +26,7 @@ from ..worker import ChildEnded, Limits, Worker, unread
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["OTHERS", "SUFFIXES", "Decoding", "decode", "image_sizes", "read_pixels", "scaled_sizes"]
+__all__ = ["MOST_PIXELS", "OTHERS", "SUFFIXES", "Decoding", "decode", "image_sizes", "read_pixels", "scaled_sizes"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -38,10 +38,11 @@ OTHERS = (
 """What images are called that are not read: among samples they are told of, as damaged ones are, and not passed over."""
 _FORMATS = ("JPEG", "PNG", "BMP", "PPM", "WEBP")
 _MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
-_MOST_PIXELS = 1 << 27
-"""Of one image: what claims more is a decompression bomb."""
+MOST_PIXELS = 1 << 27
+"""Of one image, in its file or as a model takes it: what claims more is a decompression bomb."""
 _MOST_SCALED = 1 << 24
-"""Of one image that covers all and is then cut: of one that is long and thin nearly all is cut off."""
+"""Of one image that is resized and then cut: of one that is long and thin, or resized to far more than is taken, nearly all is cut
+off."""
 _ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
 """The tag that says how an image is turned, and what it says where rows and columns change places."""
 _LIMITS = Limits(seconds=60.0, memory=0.5)
@@ -152,7 +153,7 @@ def _opened(place: str, name: str, take: Callable[[Any], Any]) -> Any:
     except ImportError:
         raise UsageError(
             f"{name}: reading images needs Pillow", hint="pip install 'transload[images]', or give an .npy file") from None
-    Image.MAX_IMAGE_PIXELS = _MOST_PIXELS
+    Image.MAX_IMAGE_PIXELS = MOST_PIXELS
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     try:
         with Image.open(place, formats=_FORMATS) as image:
@@ -161,7 +162,7 @@ def _opened(place: str, name: str, take: Callable[[Any], Any]) -> Any:
         what = f"image of those that are read ({' '.join(SUFFIXES)})" if place.lower().endswith(OTHERS) else ".npy, .npz or image"
         raise ReadError(f"{name}: is no {what}") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise ReadError(f"{name}: is an image of more than {_MOST_PIXELS:,} pixels") from None
+        raise ReadError(f"{name}: is an image of more than {MOST_PIXELS:,} pixels") from None
     except MemoryError:
         raise ReadError(f"{name}: is an image that takes more memory than there is") from None
     except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, ArithmeticError) as error:  # what decoders raise
@@ -174,7 +175,7 @@ def _arranged(image: Any, how: dict[str, Any]) -> np.ndarray:
 
     pixel_format = how["pixel_format"]
     upright = _of_bytes(ImageOps.exif_transpose(image)).convert(_MODES[pixel_format])
-    cropped = _cropped(_resized(upright, how), how["crop"])
+    cropped = _taken(upright, how)
     pixels = np.asarray(cropped).reshape(cropped.height, cropped.width, -1)
     return np.ascontiguousarray(pixels[..., ::-1]) if pixel_format == "bgr" else pixels
 
@@ -200,26 +201,55 @@ def scaled_sizes(how: dict[str, Any], rows: int, columns: int) -> tuple[int, int
     return max(1, width * rows // columns), width
 
 
-def _resized(image: Any, how: dict[str, Any]) -> Any:
-    """Bilinear, each pixel of all that it covers; with its shape kept where that is asked for."""
+def _taken(image: Any, how: dict[str, Any]) -> Any:
+    """What is taken of an image: resized, bilinear, each pixel of all that it covers, with its shape kept where that is asked for,
+    padded and cropped.
+
+    Of what is resized to very much only the part that is taken is made: within 1 of 255 of what it is in the whole.
+    """
+    rows, columns = how["resize"]
+    height, width = (rows, columns) if how["mode"] == "stretch" else scaled_sizes(how, image.height, image.width)
+    top, left = _place(how, height, width)
+    if max(height * width, rows * columns) <= _MOST_SCALED:
+        scaled = _resized(image, (height, width), (0, 0, width, height))
+        return _cropped(_on_canvas(scaled, (rows, columns), (top, left), how["pad_value"]), how["crop"])
+    kept_rows, kept_columns = how["crop"]
+    top, left = top - (rows // 2 - kept_rows // 2), left - (columns // 2 - kept_columns // 2)  # in what is kept
+    seen = (max(-left, 0), max(-top, 0), min(kept_columns - left, width), min(kept_rows - top, height))
+    part = _resized(image, (height, width), seen) if seen[0] < seen[2] and seen[1] < seen[3] else None
+    return _on_canvas(part, (kept_rows, kept_columns), (max(top, 0), max(left, 0)), how["pad_value"], image)
+
+
+def _place(how: dict[str, Any], height: int, width: int) -> tuple[int, int]:
+    """Where the upper left corner of an image that keeps its shape comes to lie in what it is resized to, or beyond it."""
+    rows, columns = how["resize"]
+    if how["mode"] == "short_side_scale":
+        return rows // 2 - height // 2, columns // 2 - width // 2
+    return ((rows - height) // 2, (columns - width) // 2) if how["pad_type"] == "center" else (0, 0)
+
+
+def _resized(image: Any, sizes: tuple[int, int], part: tuple[int, int, int, int]) -> Any:
+    """Of an image that becomes one of so many rows and columns, the part from left and top to right and bottom."""
     from PIL import Image
 
-    rows, columns = how["resize"]
-    bilinear = Image.Resampling.BILINEAR
-    if how["mode"] == "stretch":
-        return image.resize((columns, rows), bilinear)
-    height, width = scaled_sizes(how, image.height, image.width)
-    if height * width > _MOST_SCALED:  # of which only the middle is made: within 1 of 255 of what it is in the whole
-        down, across, left, top = image.height / height, image.width / width, width // 2 - columns // 2, height // 2 - rows // 2
-        return image.resize((columns, rows), bilinear, box=(
-            left * across, top * down, (left + columns) * across, (top + rows) * down))
-    scaled = image.resize((width, height), bilinear)
-    if how["mode"] == "short_side_scale":
-        return _cropped(scaled, (rows, columns))
-    pad = how["pad_value"]
-    canvas = Image.new(image.mode, (columns, rows), pad if len(image.getbands()) == 1 else (pad,) * len(image.getbands()))
-    left, top = ((columns - width) // 2, (rows - height) // 2) if how["pad_type"] == "center" else (0, 0)
-    canvas.paste(scaled, (left, top))
+    down, across = image.height / sizes[0], image.width / sizes[1]
+    left, top, right, bottom = part
+    return image.resize((right - left, bottom - top), Image.Resampling.BILINEAR, box=(
+        left * across, top * down, image.width if right == sizes[1] else right * across,
+        image.height if bottom == sizes[0] else bottom * down))
+
+
+def _on_canvas(image: Any, sizes: tuple[int, int], place: tuple[int, int], pad: int, like: Any = None) -> Any:
+    """An image in one of so many rows and columns, whose pixels are `pad` beside it; None is nowhere in one `like` another."""
+    from PIL import Image
+
+    (rows, columns), (top, left), like = sizes, place, like or image
+    if image is not None and image.size == (columns, rows) and not (top or left):
+        return image
+    bands = len(like.getbands())
+    canvas = Image.new(like.mode, (columns, rows), pad if bands == 1 else (pad,) * bands)
+    if image is not None:
+        canvas.paste(image, (left, top))
     return canvas
 
 

@@ -105,6 +105,9 @@ class Preprocess:
             raise UsageError(f"preprocessing: pad_value is {self.pad_value!r}; pixels are 0 to 255")
         if not isinstance(self.keep_aspect_ratio, bool):
             raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
+        for name, own in self.inputs.items():
+            if own.inputs:
+                raise UsageError(f"preprocessing: [inputs.{_text(name)}] has inputs of its own, of which there are none")
         self._need_effects()
 
     def has_effect(self, name: str) -> bool:
@@ -191,6 +194,8 @@ class Preprocess:
         `limits` are the numbers that the input takes, where the model's file says them. Raises `UsageError` where the input
         takes no image, or not such a one. What a program does with pixels is done before an input that takes no pixels.
         """
+        from .images import MOST_PIXELS
+
         own = self.of(name)
         own = own if _takes_pixels(type_) else own.whole()
         type_ = _as_meant(type_, own.stored)
@@ -207,6 +212,8 @@ class Preprocess:
             raise UsageError(f"images are cropped to {_by(crop)} pixels, and input {name!r} takes {rows}x{columns}")
         if resize[0] < rows or resize[1] < columns:
             raise UsageError(f"images are resized to {_by(resize)} pixels, and input {name!r} takes {rows}x{columns}: more")
+        if rows * columns > MOST_PIXELS:
+            raise UsageError(f"input {name!r} takes images of {_by(crop)} pixels, more than {MOST_PIXELS:,}", hint="give an .npy file")
         mean, scale, span = _arithmetic(own, name, type_, limits, channels)
         ready = replace(
             own, resize_dims=resize, crop=crop, pixel_format=pixel_format, channel_format=layout, mean=mean, scale=scale)

@@ -150,13 +150,38 @@ def test_what_covers_all_is_resized_to_whole_sizes_and_then_cut(saved: Callable[
     np.testing.assert_array_equal(made(saved(pixels), cover, (1, 32, 32, 3))[0], whole[top:top + 32, left:left + 32])
 
 
-def test_of_a_long_image_only_the_middle_is_resized(saved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    cover = Preprocess(keep_aspect_ratio=True, keep_ratio_mode="short_side_scale", scale=(1.0,)).settled(
-        "x", TensorType((1, 32, 32, 3), F32))
-    path = str(saved(np.random.default_rng(0).integers(0, 256, (37, 200, 3), np.uint8)))
-    whole = decode(path, path, cover.pixels)
+@pytest.mark.parametrize("shape", [(37, 200), (200, 37), (50, 50)], ids=str)
+@pytest.mark.parametrize("how", [
+    {}, {"resize_dims": (60, 44)}, {"resize_dims": (60, 44), "keep_aspect_ratio": True},
+    {"resize_dims": (60, 64), "keep_aspect_ratio": True, "pad_type": "normal", "pad_value": 9},
+    {"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale"},
+    {"resize_dims": (61, 40), "keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale"}], ids=str)
+def test_of_what_is_resized_to_much_only_what_is_taken_is_made(
+    saved: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, how: dict[str, Any], shape: tuple[int, int],
+) -> None:
+    settled = Preprocess(scale=(1.0,), **how).settled("x", TensorType((1, 32, 32, 3), F32))
+    path = str(saved(np.random.default_rng(0).integers(0, 256, (*shape, 3), np.uint8)))
+    whole = decode(path, path, settled.pixels)
     monkeypatch.setattr(images, "_MOST_SCALED", 1000)
-    assert np.abs(decode(path, path, cover.pixels).astype(int) - whole).max() <= 1
+    assert np.abs(decode(path, path, settled.pixels).astype(int) - whole).max() <= 1
+
+
+@pytest.mark.parametrize("how", [
+    {}, {"keep_aspect_ratio": True}, {"keep_aspect_ratio": True, "pad_type": "normal"},
+    {"keep_aspect_ratio": True, "keep_ratio_mode": "short_side_scale"}], ids=str)
+def test_sizes_far_beyond_what_is_taken_take_no_memory(
+    saved: Callable[..., Path], how: dict[str, Any], monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A file of 27 bytes, `resize_dims=[32768,32768]`, had a picture of 400 take four gigabytes."""
+    settled = Preprocess((1 << 15, 1 << 15), scale=(1.0,), **how).settled("x", TensorType((1, 8, 8, 3), F32))
+    path = str(saved(np.full((20, 20, 3), 64, np.uint8)))
+    made, wide = [], []
+    resize, new = Image.Image.resize, Image.new
+    monkeypatch.setattr(Image.Image, "resize", lambda image, size, *more, **how: made.append(size) or resize(
+        image, size, *more, **how))
+    monkeypatch.setattr(Image, "new", lambda mode, size, *more: wide.append(size) or new(mode, size, *more))
+    assert (decode(path, path, settled.pixels) == 64).all()
+    assert all(columns * rows <= 64 for columns, rows in (*made, *wide))
 
 
 def test_the_middle_is_cropped(saved: Callable[..., Path]) -> None:
@@ -239,6 +264,7 @@ def test_changed_files_are_read_or_refused_in_words(saved: Callable[..., Path], 
     (Preprocess(mean=(1.0, 2.0, 3.0)), (1, 1, 8, 8), "mean has 3 numbers"),
     (Preprocess(resize_dims=(4, 4)), (1, 3, 8, 8), "takes 8x8: more"),
     (Preprocess(crop=(4, 4)), (1, 3, 8, 8), "cropped to 4x4"),
+    (Preprocess(), (1, 3, 1 << 15, 1 << 13), "takes images of 32768x8192 pixels, more than 134,217,728"),
 ])
 def test_what_does_not_fit_the_input(preprocess: Preprocess, shape: tuple[int, ...], says: str) -> None:
     with pytest.raises(UsageError, match=says):
@@ -256,7 +282,8 @@ def test_an_input_of_wide_integers_needs_mean_and_scale() -> None:
     {"scale": [float("nan")]}, {"scale": [1.0, 0.0, 1.0]}, {"pixel_format": "yuv"}, {"channel_format": "hw"},
     {"pad_type": "left"}, {"pad_value": 256},
     {"keep_ratio_mode": "longest"}, {"keep_aspect_ratio": "yes"}, {"means": [1.0]}, {"inputs": 3}, {"inputs": {"x": 3}},
-    {"inputs": {"x": {"mean": "a"}}}, {"crop": [1 << 20, 4]},
+    {"inputs": {"x": {"mean": "a"}}},
+    {"inputs": {"x": {"inputs": {"x": {"mean": [1.0]}}}}}, {"crop": [1 << 20, 4]},
     {"stored": "i8"}, {"stored": 3}, {"stored": "!quant.uniform<i8:f32"},
 ])
 def test_what_cannot_be(given: dict[str, Any]) -> None:
