@@ -15,6 +15,7 @@ from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from transload.cores import cores
 from transload.digits import whole_number
 from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, exists, text_of
+from transload.guard import users_code
 from transload.ir import Module, input_names
 from transload.notebook import table_html
 from transload.samples.owned import need_sample
@@ -173,14 +175,35 @@ class Calibration:
 
     @classmethod
     def of(cls, given: Any) -> Calibration | None:
-        """What a quantizer is given as ranges: these, or the path of a table; None for none. `UsageError` for anything else."""
+        """What a quantizer is given as ranges: these, the path of a table, or what another method gives, which saves a table.
+
+        None for none. `UsageError` for anything else, and for what saves something else.
+        """
         if given is None or isinstance(given, cls):
             return given
         if isinstance(given, str | PathLike):
             return cls.load(Path(given))
+        if callable(getattr(given, "save", None)) and not isinstance(given, type):
+            return cls._saved_by(given)
         raise UsageError(
             f"a calibration is a table or its path, and this is of type {type(given).__name__}",
             hint="transload.calibrate(module, samples) makes one")
+
+    @classmethod
+    def _saved_by(cls, given: Any) -> Calibration:
+        """The table that what another method gave saves, as who saves it and gives the path has it."""
+        with TemporaryDirectory(prefix="transload-") as folder:
+            table = Path(folder) / "table"
+            with users_code():
+                given.save(table)
+            try:
+                return cls.load(table)
+            except ReadError as error:
+                raise UsageError(
+                    f"what a calibration of type {type(given).__name__} saves is no table: "
+                    f"{error.message.removeprefix(str(table)).lstrip(': ')}",
+                    hint="this scheme takes a table, a line a tensor: NAME THRESHOLD LEAST GREATEST; "
+                         "what is saved as anything else is for quantizers that know it") from None
 
     def _note(self, line: str, where: str) -> None:
         key, _, value = line.lstrip("# ").partition(":")

@@ -15,6 +15,27 @@ from transload_plugins.quantize.histogram import Histogram
 from tests.support.graphs import Graph
 
 
+class Saved:
+    """What a method of another's gives."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def save(self, path: Path) -> None:
+        path.write_text(self.text)
+
+
+def test_what_another_method_gives_is_taken_by_what_it_saves() -> None:
+    """As who saves it and gives the path has it."""
+    taken = Calibration.of(Saved("x 2 -1 2\n"))
+    assert taken is not None and taken.ranges == {"x": (-1.0, 2.0)}
+    with pytest.raises(UsageError, match="what a calibration of type Saved saves is no table: is no") as caught:
+        Calibration.of(Saved(""))
+    assert "calibrate" not in caught.value.hint
+    with pytest.raises(UsageError, match="a calibration is a table or its path"):
+        Calibration.of(3)
+
+
 @pytest.mark.parametrize("histograms", [{}, {"x": Histogram([np.ones(3, np.float32)])}], ids=["none", "some"])
 @pytest.mark.parametrize("content", ["arrays", "text"])
 def test_arrays_of_others_are_not_lost(tmp_path: Path, histograms: dict[str, Histogram], content: str) -> None:
