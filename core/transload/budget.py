@@ -22,8 +22,8 @@ from .context import current
 from .errors import RunError, Unsupported, UsageError
 
 __all__ = [
-    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "most_ops",
-    "need_elements", "seconds_left", "text_fault", "timed"]
+    "VARIABLE", "Allowance", "Budget", "TimeOver", "allowance", "allowed", "budget", "check_deadline", "more_than",
+    "most_ops", "need_elements", "seconds_left", "text_fault", "timed"]
 
 VARIABLE = "TRANSLOAD_BUDGET"
 
@@ -104,7 +104,7 @@ class Budget:
     def over(self) -> None:
         """Raise `Unsupported`: more ops were made than the run may make."""
         raise Unsupported(f"it would take more than {self.most_ops:,} ops to say what this model computes",
-                          f"{VARIABLE}=ops={4 * self.most_ops} allows more")
+                          f"{VARIABLE}=ops={more_than(self.most_ops)} allows more")
 
     def spend_ops(self, count: int, text: int = 0) -> None:
         """Count ops, and the characters of their names; `Unsupported` where there are too many."""
@@ -114,7 +114,8 @@ class Budget:
             self.over()
         if self.text < 0:
             raise Unsupported(f"the ops that say what this model computes have names of more than {self.most_text:,} characters",
-                              f"give shorter names; {VARIABLE}=text={4 * self.most_text // _OPS_OF_ONE} allows more")
+                              "give shorter names; "
+                              f"{VARIABLE}=text={more_than(self.most_text // _OPS_OF_ONE)} allows more")
 
     def may_fold(self, read: int, written: int, products: int = 0) -> bool:
         """Whether constants of so many bytes may become others of so many, by so many multiplications; then they are counted."""
@@ -130,6 +131,11 @@ class Budget:
 def most_ops(ops: int) -> int:
     """How many ops a model of so many may become."""
     return max(allowance().ops, _OPS_OF_ONE * ops)
+
+
+def more_than(most: float) -> float:
+    """What to allow where that was not enough: four times as much, or 1 where it was nothing; of a whole number a whole one."""
+    return 4 * most or 1
 
 
 def budget() -> Budget:
@@ -200,7 +206,7 @@ def check_deadline() -> None:
     end, seconds, kind = _deadline.get()
     if time.monotonic() > end:
         raise TimeOver(f"the module was executed for {seconds:g} s without coming to an end",
-                       hint=f"{VARIABLE}={kind}={4 * seconds:g} allows more")
+                       hint=f"{VARIABLE}={kind}={more_than(seconds):g} allows more")
 
 
 def need_elements(shape: Sequence[int], what: str) -> None:

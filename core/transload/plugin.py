@@ -590,9 +590,9 @@ class Quantized:
 class Calibrator:
     """A method of calibration: `run(module, samples, name, **options)` gives ranges that are kept: it has `save(path)`.
 
-    Quantizers take it as `calibration`: those that know it as it is, ours what it saves, where that is a table. The method is given
-    a float module of the hub, samples as a `Quantizer` is, and the name it is registered under, so that one function may serve
-    several.
+    Quantizers take it as `calibration`: those that know it as it is, ours what it saves, where that is a table. The method is
+    given a float module of the hub, samples as a `Quantizer` is, and the name it is registered under, so that one function may
+    serve several.
     """
 
     name: str

@@ -51,6 +51,20 @@ def test_the_environment_says_what_may_be_spent(monkeypatch: pytest.MonkeyPatch)
         budget.allowance()
 
 
+def test_advice_names_more_than_was_not_enough() -> None:
+    """`seconds=0`, where none was allowed."""
+    module = Graph((1,))
+    with allowed(seconds=0), pytest.raises(RunError, match="without coming to an end") as late:
+        transload.run(module.done(module.Relu(module.inputs[0])), {"x0": np.zeros(1, np.float32)})
+    assert "TRANSLOAD_BUDGET=seconds=1 " in late.value.hint
+    for changes, spent in (({"ops": 0}, (1, 0)), ({"text": 0}, (0, 1))):
+        with allowed(**changes):
+            held = Budget()
+        with pytest.raises(Unsupported) as caught:
+            held.spend_ops(*spent)
+        assert f"TRANSLOAD_BUDGET={next(iter(changes))}=1 " in caught.value.hint
+
+
 def test_concatenations_of_a_value_with_itself_do_not_double() -> None:
     g = Graph((1,))
     value = g.inputs[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..budget import VARIABLE, most_ops, timed
+from ..budget import VARIABLE, more_than, most_ops, timed
 from ..errors import RunError, merge_findings
 from ..guard import process_kept
 from ..ir import Module, Value
@@ -64,7 +64,7 @@ def _need_few_calls(module: Module, count: int) -> None:
     if count > _RUNS_OF_ONE * most:
         raise RunError(
             f"functions that call each other would run more than {_RUNS_OF_ONE * most:,} ops, and the module has few",
-            hint=f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more")
+            hint=f"let functions call fewer others; {VARIABLE}=ops={more_than(most)} allows more")
 
 
 def prepare(module: Module, function: str = "main") -> Execution:

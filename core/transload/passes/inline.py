@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 from typing import Any
 
-from ..budget import VARIABLE, budget, text_fault
+from ..budget import VARIABLE, budget, more_than, text_fault
 from ..dialects.func import misfit
 from ..errors import Finding, PassError
 from ..ir import Module, Op, Symbol, Value, location_names
@@ -71,7 +71,7 @@ def _finish(
         why, hint = text_fault(text, own)
         if copied > most:
             why, hint = (f"would become more than {most:,} ops larger",
-                         f"let functions call fewer others; {VARIABLE}=ops={4 * most} allows more")
+                         f"let functions call fewer others; {VARIABLE}=ops={more_than(most)} allows more")
         if why:
             findings.append(Finding(f"@{name}", why, (), hint))
             return

@@ -41,8 +41,8 @@ _MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
 MOST_PIXELS = 1 << 27
 """Of one image, in its file or as a model takes it: what claims more is a decompression bomb."""
 _MOST_SCALED = 1 << 24
-"""Of one image that is resized and then cut: of one that is long and thin, or resized to far more than is taken, nearly all is cut
-off."""
+"""Of one image that is resized and then cut: of one that is long and thin, or becomes far larger than what is taken, nearly all
+is cut off."""
 _ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)
 """The tag that says how an image is turned, and what it says where rows and columns change places."""
 _LIMITS = Limits(seconds=60.0, memory=0.5)
@@ -202,8 +202,8 @@ def scaled_sizes(how: dict[str, Any], rows: int, columns: int) -> tuple[int, int
 
 
 def _taken(image: Any, how: dict[str, Any]) -> Any:
-    """What is taken of an image: resized, bilinear, each pixel of all that it covers, with its shape kept where that is asked for,
-    padded and cropped.
+    """What is taken of an image: resized, bilinear, each pixel of all that it covers, with its shape kept where that is asked
+    for, padded and cropped.
 
     Of what is resized to very much only the part that is taken is made: within 1 of 255 of what it is in the whole.
     """

@@ -213,7 +213,7 @@ class Preprocess:
         if resize[0] < rows or resize[1] < columns:
             raise UsageError(f"images are resized to {_by(resize)} pixels, and input {name!r} takes {rows}x{columns}: more")
         if rows * columns > MOST_PIXELS:
-            raise UsageError(f"input {name!r} takes images of {_by(crop)} pixels, more than {MOST_PIXELS:,}", hint="give an .npy file")
+            raise UsageError(f"input {name!r} takes images of {_by(crop)} pixels, more than {MOST_PIXELS:,}", hint="give an .npy")
         mean, scale, span = _arithmetic(own, name, type_, limits, channels)
         ready = replace(
             own, resize_dims=resize, crop=crop, pixel_format=pixel_format, channel_format=layout, mean=mean, scale=scale)

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from transload.budget import VARIABLE, allowance
+from transload.budget import VARIABLE, allowance, more_than
 from transload.child import environment, python_command
 from transload.errors import TargetError, UsageError
 from transload.files import is_file
@@ -159,7 +159,7 @@ def compile_file(path: Path, accelerator: Accelerator, settings: Settings, direc
         raise TargetError(
             f"Vela did not finish within {seconds:g} s",
             hint=("give it longer with option timeout (seconds)" if seconds == settings.timeout else
-                  f"{VARIABLE}=seconds={4 * seconds:g} allows more") + "; large batches take it very long") from None
+                  f"{VARIABLE}=seconds={more_than(seconds):g} allows more") + "; large batches take it very long") from None
     except OSError as error:
         raise TargetError(f"Vela could not be started with {sys.executable}: {error.strerror or error}") from None
     model = directory / f"{path.stem}_vela{'.npz' if settings.output_format == 'raw' else '.tflite'}"

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from transload.budget import VARIABLE, allowance
+from transload.budget import VARIABLE, allowance, more_than
 from transload.errors import ReadError, Unsupported
 from transload.ir import Value
 
@@ -74,7 +74,7 @@ def _tree(entry: Any, depth: int, left: Iterator[int], most: int) -> Layer:
     """The same of a layer that lies so deep in others; each takes one of what is left of the `most` that there may be."""
     if next(left, None) is None:
         raise ReadError(f"its layers hold more than {most:,} others, where those that go both ways hold what is in them twice",
-                        hint=f"{VARIABLE}=ops={4 * _OPS_OF_A_LAYER * most} allows more")
+                        hint=f"{VARIABLE}=ops={more_than(_OPS_OF_A_LAYER * most)} allows more")
     if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
         raise ReadError(f"a layer is described by {str(entry)[:80]!r}")
     if depth > MAX_DEPTH:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from transload.budget import VARIABLE, allowance, budget
+from transload.budget import VARIABLE, allowance, budget, more_than
 from transload.errors import Unsupported
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
@@ -59,7 +59,7 @@ def _need_few(count: int, times: int = 1) -> None:
         raise Unsupported(f"draws {count:,} numbers, more than {_MOST:,}")
     if not budget().may_fold(0, 4 * times * count):
         raise Unsupported(f"draws {count:,} numbers, and with those drawn before these are too many",
-                          f"{VARIABLE}=grown={4 * allowance().grown} allows more")
+                          f"{VARIABLE}=grown={more_than(allowance().grown)} allows more")
 
 
 def _drawn(op: Op, rw: Rewriter, generator: Philox, kind: str) -> Value:
