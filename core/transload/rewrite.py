@@ -310,7 +310,7 @@ class Rewriting:
         for function in functions:
             before = op.prev
             try:
-                outcome = _tried(function, op, rewriter)
+                outcome = _tried(function, op, rewriter, to_hub=self.checks)
                 if outcome is None:
                     continue
                 if outcome is not CHANGED:
@@ -536,8 +536,8 @@ def apply_greedily(root: Op, table: RewriteTable, *, fold: bool = True, limit: i
     return modified
 
 
-def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
-    """What a rule makes of an op: None, of which nothing is left then, `CHANGED`, or a value for each result."""
+def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter, **where: bool) -> Any:
+    """What a rule makes of an op: None, of which nothing is left then, `CHANGED`, or a value for each result (`need_like`)."""
     before, place, held = op.prev, place_of(op), op._operands
     try:
         outcome = function(op, rewriter)
@@ -551,7 +551,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     elif outcome is not CHANGED:
         outcome = values_for(op, outcome)
         need_no_use(op, before)
-        need_like(function, op, outcome)
+        need_like(function, op, outcome, **where)
         need_there(function, op, before, outcome)
     elif held.__class__ is tuple and op._operands is not held and op.parent is not None:  # of very many they are in a list
         need_operands_there(function, op, before, held)
@@ -561,7 +561,7 @@ def _tried(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
 def _outcome_of(function: RewriteFunction, op: Op, rewriter: Rewriter) -> Any:
     """What a rule of a pass makes of an op (`_tried`); what it raises ends the pass, told of by its name."""
     try:
-        return _tried(function, op, rewriter)
+        return _tried(function, op, rewriter, in_pass=True)
     except (Unsupported, Unfit, OverflowError, MemoryError) as error:
         raise _refused(op, error) from (None if isinstance(error, Unsupported) else error)
     except FOREIGN as error:

@@ -14,8 +14,9 @@ from transload.context import Context
 from transload.errors import ConversionError, PassError, PluginFailure
 from transload.facts import Facts
 from transload.ir import F32, Module, TensorType
+from transload.ir.declare import FLOAT_TENSOR, Dialect, operand, result
 from transload.passes.manager import Pipeline
-from transload.plugin import Conversion
+from transload.plugin import Conversion, DialectSpec
 from transload.plugin_host import Host
 from transload.rewrite import RewriteTable
 from transload.testing import build_module
@@ -54,6 +55,44 @@ def test_within_a_dialect(array: np.ndarray, why: str) -> None:
     facts = Facts("canonicalization", "top", _table(lambda op, rw: rw.constant(array)))
     with _beside_ours(facts=[facts]).bind(), pytest.raises(PluginFailure, match=rf"'acme'.*the rule .*: TypeError: {why}"):
         Pipeline.parse("canonicalize").run(_network())
+
+
+_own = Dialect("own", "A dialect of somebody's.")
+
+
+@_own.op("Gain")
+class _Gain:
+    """As it is."""
+
+    input = operand("A tensor.", FLOAT_TENSOR)
+    output = result("The same.", FLOAT_TENSOR)
+
+    def infer(op: Any) -> Any:
+        return op.input.type
+
+
+def _of_own() -> Module:
+    return build_module([TensorType((2, 6), F32)], lambda b, x: b.emit("own.Gain", x))
+
+
+@pytest.mark.parametrize("array", [np.zeros((2, 6)), np.zeros((2, 6), np.float16), np.zeros((6, 2), np.float32)])
+def test_a_pass_over_any_dialect(array: np.ndarray) -> None:
+    """A constant is of the hub, and was taken for what another dialect writes in its own way: an output became f64."""
+    table = RewriteTable()
+    table("own.Gain")(lambda op, rw: rw.constant(array))
+    facts = Facts("canonicalization", "own", table)
+    with (_beside_ours(dialects=[DialectSpec("own", _own)], facts=[facts]).bind(),
+          pytest.raises(PluginFailure, match=r"'acme'.*TypeError: gives a tensor<\S+ for a result of own.Gain")):
+        Pipeline.parse("canonicalize").run(_of_own())
+
+
+def test_floats_stay_on_the_way_to_the_hub() -> None:
+    table = RewriteTable()
+    table("own.Gain")(lambda op, rw: rw.constant(np.zeros((2, 6), np.float16)))
+    way = Conversion("own-to-top", "own", "top", table, before="canonicalize")
+    with (_beside_ours(dialects=[DialectSpec("own", _own)], conversions=[way]).bind(),
+          pytest.raises(ConversionError, match="gives a tensor<2x6xf16> for a result of own.Gain which is tensor<2x6xf32>")):
+        transload.lower(_of_own(), "tosa")
 
 
 @pytest.mark.parametrize("array", [np.zeros((3, 3), np.float32), np.zeros((2, 6), np.int32)])
