@@ -91,7 +91,7 @@ def test_floats_stay_on_the_way_to_the_hub() -> None:
     table("own.Gain")(lambda op, rw: rw.constant(np.zeros((2, 6), np.float16)))
     way = Conversion("own-to-top", "own", "top", table, before="canonicalize")
     with (_beside_ours(dialects=[DialectSpec("own", _own)], conversions=[way]).bind(),
-          pytest.raises(ConversionError, match="gives a tensor<2x6xf16> for a result of own.Gain which is tensor<2x6xf32>")):
+          pytest.raises(ConversionError, match=r"gives a tensor<2x6xf16> for a result of own\.Gain which is tensor<2x6xf32>")):
         transload.lower(_of_own(), "tosa")
 
 

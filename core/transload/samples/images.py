@@ -229,7 +229,7 @@ def _place(how: dict[str, Any], height: int, width: int) -> tuple[int, int]:
 
 
 def _resized(image: Any, sizes: tuple[int, int], part: tuple[int, int, int, int]) -> Any:
-    """Of an image that becomes one of so many rows and columns, the part from left and top to right and bottom."""
+    """Of an image that becomes one of so many rows and columns, the part within left, upper, right and lower ends."""
     from PIL import Image
 
     down, across = image.height / sizes[0], image.width / sizes[1]
