@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from ..arrays import open_array
 from ..errors import ReadError, UsageError
 from ..files import is_folder, need_file
+from ..samples.images import DAMAGED
 from ..samples.samples import Samples
 
 __all__ = ["Labels", "MovedLabel", "class_of", "labels_of"]
@@ -248,7 +250,10 @@ def _whole(labels: np.ndarray, path: Path) -> list[int]:
 
 
 def _masks(folder: Path) -> Labels:
-    """A picture of classes for each sample, of the sample's name or its stem; images of a palette hold its numbers."""
+    """A picture of classes for each sample, of the sample's name or its stem; images of a palette hold its numbers.
+
+    Images are upright, as those that models are given: each as its own EXIF data says.
+    """
     def find(name: str) -> Any:
         stem = Path(name).with_suffix("")
         path = next((file for suffix in _MASKS if (file := folder / f"{stem}{suffix}").is_file()), None)
@@ -256,12 +261,13 @@ def _masks(folder: Path) -> Labels:
             raise ReadError(f"{folder}: has no mask for {name!r}", hint=f"{stem}.png, or .npy")
         if path.suffix == ".npy":
             return np.asarray(open_array(path))
-        from PIL import Image
+        from PIL import Image, ImageOps
 
         try:
-            with Image.open(path) as image:
-                return _numbers_of(image)
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            with warnings.catch_warnings(), Image.open(path) as image:
+                warnings.simplefilter("ignore")  # on damage that Pillow reads all the same; whoever decodes inputs says none
+                return _numbers_of(ImageOps.exif_transpose(image))
+        except (*DAMAGED, Image.DecompressionBombError) as error:
             raise ReadError(f"{path}: cannot be read: {error}") from None
 
     return find

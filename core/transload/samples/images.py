@@ -10,6 +10,7 @@ that says why there are none. The processes stay for whoever comes next.
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,7 +27,8 @@ from ..worker import ChildEnded, Limits, Worker, unread
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["MOST_PIXELS", "OTHERS", "SUFFIXES", "Decoding", "decode", "image_sizes", "read_pixels", "scaled_sizes"]
+__all__ = [
+    "DAMAGED", "MOST_PIXELS", "OTHERS", "SUFFIXES", "Decoding", "decode", "image_sizes", "read_pixels", "scaled_sizes"]
 
 T = TypeVar("T")
 Result = TypeVar("Result")
@@ -36,6 +38,9 @@ OTHERS = (
     ".tif", ".tiff", ".gif", ".ico", ".tga", ".avif", ".heic", ".heif", ".jp2", ".jxl", ".psd", ".exr", ".hdr", ".dng", ".pcx",
     ".svg")
 """What images are called that are not read: among samples they are told of, as damaged ones are, and not passed over."""
+DAMAGED = (
+    OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, ArithmeticError, AttributeError, struct.error)
+"""What decoders raise of damaged images, and of damaged EXIF data in them."""
 _FORMATS = ("JPEG", "PNG", "BMP", "PPM", "WEBP")
 _MODES = {"gray": "L", "rgb": "RGB", "bgr": "RGB", "rgbd": "RGBA"}
 MOST_PIXELS = 1 << 27
@@ -165,7 +170,7 @@ def _opened(place: str, name: str, take: Callable[[Any], Any]) -> Any:
         raise ReadError(f"{name}: is an image of more than {MOST_PIXELS:,} pixels") from None
     except MemoryError:
         raise ReadError(f"{name}: is an image that takes more memory than there is") from None
-    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, ArithmeticError) as error:  # what decoders raise
+    except DAMAGED as error:
         raise ReadError(f"{name}: is a damaged image: {error}") from None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload import Preprocess
-from transload.errors import UsageError
+from transload.errors import ReadError, UsageError
 from transload.evaluation.detection import detections
 from transload.evaluation.labels import labels_of
 from transload.evaluation.pictures import classes_of, overlaps, pixels
@@ -151,6 +151,42 @@ def test_label_pictures_have_the_numbers_of_the_input(
     model = g.done(g.Reshape(g.inputs[0], shape=(1, channels, 16, 16)))
     found = transload.evaluate(model, tmp_path, labels=tmp_path, metrics=["psnr"], preprocess=Preprocess(**of))
     assert next(iter(found.scores.values()))["psnr"].value == np.inf
+
+
+@pytest.mark.parametrize("turned", range(1, 9))
+@pytest.mark.parametrize("metric", ["psnr", "miou"])
+def test_labels_are_turned_as_their_exif_says(tmp_path: Path, metric: str, turned: int) -> None:
+    """As inputs are: label pictures lay as they are stored, beside inputs that are upright."""
+    image = pytest.importorskip("PIL.Image")
+    shape, mode = ((16, 12, 3), "RGB") if metric == "psnr" else ((16, 12), "P")
+    stored = np.random.default_rng(0).integers(0, 2, shape, np.uint8)
+    exif = image.Exif()
+    exif[0x0112] = turned
+    picture = image.fromarray(stored * 255 if mode == "RGB" else stored)
+    if mode == "P":
+        picture.putpalette([0, 0, 0, 255, 255, 255])
+    picture.save(tmp_path / "x.png", exif=exif)
+    rows, columns = (12, 16) if turned > 4 else (16, 12)
+    g = Graph((1, 3, rows, columns))
+    ends = (1, 3 if metric == "psnr" else 1, rows, columns)
+    model = g.done(g.Slice(g.inputs[0], offset=(0,) * 4, steps=(1,) * 4, ends=ends))
+    found = transload.evaluate(model, tmp_path, labels=tmp_path, metrics=[metric])
+    assert next(iter(found.scores.values()))[metric].value == (np.inf if metric == "psnr" else 1.0)
+
+
+def test_masks_with_damaged_exif(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """Pillow warns of some damage, and raises `struct.error` of other: neither goes out raw."""
+    image = pytest.importorskip("PIL.Image")
+    exif = image.Exif()
+    exif[0x0112], exif[0x011A] = 6, 72.0
+    raw, stored = exif.tobytes(), np.arange(8, dtype=np.uint8).reshape(2, 4)
+    for name, place, byte in (("odd", 23, b"\2"), ("wrong", 29, b"\0")):  # two orientations; a width that is a fraction
+        image.fromarray(stored).save(tmp_path / f"{name}.png", exif=raw[:place] + byte + raw[place + 1:])
+    find = labels_of(transload.open_samples(tmp_path, {"x": TensorType((1, 1, 4, 2), F32)}), tmp_path)
+    assert np.array_equal(find("odd.png"), np.rot90(stored, -1))
+    with pytest.raises(ReadError, match=r"wrong\.png: cannot be read"):
+        find("wrong.png")
+    assert not [str(each.message) for each in recwarn.list]
 
 
 def test_outputs_are_compared_by_name_and_in_one_layout() -> None:

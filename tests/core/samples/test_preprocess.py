@@ -223,9 +223,13 @@ def test_the_decoder_says_what_is_damaged(saved: Callable[..., Path], tmp_path: 
     import zlib
     header[29:33] = zlib.crc32(header[12:29]).to_bytes(4, "big")
     (tmp_path / "bomb.png").write_bytes(header)
+    turned = Image.Exif()
+    turned[0x0112], turned[0x011A] = 6, 72.0
+    saved(WIDE, "number.png", exif=turned.tobytes()[:29] + b"\1" + turned.tobytes()[30:])  # a width that is a fraction
     for name, why in (
         ("short.jpg", "damaged image"), ("text.png", "no .npy, .npz or image"), ("empty.png", "no .npy, .npz or image"),
         ("bomb.png", "more than 134,217,728 pixels"), ("absent.png", "damaged image"),
+        ("number.png", "damaged image"),
     ):
         with pytest.raises(ReadError, match=why) as caught:
             read_pixels(tmp_path / name, how)
