@@ -335,14 +335,16 @@ class Settled:
         element = self.type.element
         made = []
         own = self.preprocess
-        for mean, scale in zip(own.mean or (), own.scale or (), strict=True):
-            values = (np.arange(256) - mean) * scale
-            if isinstance(element, QuantType) and self.span is None:
-                values = np.clip(np.rint(values / element.scale) + element.zero_point, element.storage_min, element.storage_max)
-            elif isinstance(element, QuantType | IntegerType):
-                storage = element.storage if isinstance(element, QuantType) else element
-                values = np.clip(np.rint(values), *storage.range)
-            made.append(values.astype(dtype_of(element)))
+        with np.errstate(over="ignore"):  # what the type does not hold is infinite, which `Samples` refuses
+            for mean, scale in zip(own.mean or (), own.scale or (), strict=True):
+                values = (np.arange(256) - mean) * scale
+                if isinstance(element, QuantType) and self.span is None:
+                    stored = np.rint(values / element.scale) + element.zero_point
+                    values = np.clip(stored, element.storage_min, element.storage_max)
+                elif isinstance(element, QuantType | IntegerType):
+                    storage = element.storage if isinstance(element, QuantType) else element
+                    values = np.clip(np.rint(values), *storage.range)
+                made.append(values.astype(dtype_of(element)))
         return made
 
     def __str__(self) -> str:

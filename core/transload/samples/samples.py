@@ -350,7 +350,8 @@ class Samples:
             raise UsageError(f"{sample}: input {name!r} is given {array.dtype}, and takes {wanted} ({type_}){lost}", hint=hint)
         if isinstance(type_.element, FloatType) and not np.isfinite(cast).all():
             what = "NaN" if np.isnan(cast).any() else "infinity"
-            raise UsageError(f"{sample}: what input {name!r} is given holds {what}")
+            made = "pixels become that by (x - mean) * scale" if isinstance(part, ImagePart) else ""
+            raise UsageError(f"{sample}: what input {name!r} is given holds {what}", hint=made)
         return cast.reshape(type_.static_shape)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.errors import ReadError, UsageError
 from transload.ir import F32, I8, I32, QuantType, TensorType
 from transload.samples import images
@@ -202,6 +203,18 @@ def test_sixteen_bits_are_read_by_their_upper_bytes(saved: Callable[..., Path]) 
     grays = (np.arange(32, dtype=np.uint16) * 2048).reshape(4, 8)
     array = made(saved(grays), Preprocess(scale=(1.0,)), (1, 4, 8, 1))
     assert np.array_equal(array.reshape(4, 8), grays >> 8)
+
+
+@pytest.mark.parametrize("preprocess", [
+    Preprocess(scale=(1e39,)), Preprocess(mean=(1e39,)), Preprocess(mean=(1e300,), scale=(1e300,)),
+], ids=["scale", "mean", "both"])
+def test_numbers_that_the_input_does_not_hold(
+    saved: Callable[..., Path], preprocess: Preprocess, recwarn: pytest.WarningsRecorder,
+) -> None:
+    """They are refused in our words alone: numpy's warning of an overflow went out beside them."""
+    with pytest.raises(UsageError, match=r"holds infinity") as caught:
+        next(iter(transload.open_samples(saved(WIDE), {"x": TensorType((1, 4, 8, 3), F32)}, preprocess=preprocess)))
+    assert caught.value.hint == "pixels become that by (x - mean) * scale" and not recwarn.list
 
 
 def test_an_image_is_turned_as_its_camera_was(saved: Callable[..., Path]) -> None:
