@@ -58,7 +58,7 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-onnx", "top", "onnx", f"{_HERE}.lowering:TABLE",
         before="plain-biases,onnx-state-integers{form=$form,bits=$bits},layout{to=NCHW},spell-out-quantized,dce",
-        after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form},dce,onnx-set-opset{opset=$opset},dce,cse",
+        after="dce,cse,dce,onnx-storage-types,onnx-qoperator{form=$form,weights=$weights},dce,onnx-set-opset{opset=$opset},dce,cse",
         doc="The hub to operators of ONNX, opset 13 to 21; quantized models in integers, in QDQ or QOperator form.",
         options=WRITTEN))
     register(Conversion(
@@ -78,7 +78,8 @@ def register_passes(register: Any) -> None:
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it.", ("onnx",), ("onnx",)))
     register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",
-                  "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator."))
+                  "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator, and with "
+                  "form=auto where the module's are such."))
     register(Pass("onnx-state-integers", f"{_HERE}.from_tosa.borders:state_integers",
                   "Write quantized ops in the integers that they stand for, with form=integers."))
     register(Pass("onnx-restore-borders", f"{_HERE}.from_tosa.borders:restore_borders",

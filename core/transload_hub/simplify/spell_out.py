@@ -6,7 +6,7 @@ from transload.ir import Block, Module, Op, TensorType, Value
 from transload.ir.build import Builder, part_location
 from transload.ir.regions import blocks_in
 
-__all__ = ["rounds_otherwise", "spell_out_quantized"]
+__all__ = ["rounds_otherwise", "rounds_stored", "spell_out_quantized"]
 
 _AS_THEY_ARE = (
     "top.Cast", "top.Bitcast", "top.Weight", "top.None", "top.Input", "top.If", "top.While", "top.Yield", "top.Custom")
@@ -24,6 +24,12 @@ def rounds_otherwise(op: Op) -> bool:
     rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
     return rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in _ONCE and (
         any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results))
+
+
+def rounds_stored(op: Op) -> bool:
+    """Whether an op computes as onnxruntime's operators on integers, which round with the zero point, and halves to the even
+    integer: where that is odd, QDQ takes every half to the other one."""
+    return op.attributes.get("rounding") == "float32" and any(value.is_quantized for value in op.results)
 
 
 def spell_out_quantized(module: Module) -> bool:

@@ -161,3 +161,36 @@ def test_narrow_floats_are_quantized_by_the_scale_that_there_is(dtype: str) -> N
     (wanted,) = transload.run(module, given, engine="reference").values()
     (found,) = run_model(model_of(transload.lower(module, "onnx", form="qdq")), given)
     assert np.array_equal(wanted, found)
+
+
+def of_integers(path: Path) -> Path:
+    """Two convolutions and their sum, all on integers beside an odd zero point; half of the sum's numbers are halves."""
+    random, helper = np.random.default_rng(0), onnx.helper
+    held = {
+        "s": np.float32(2**-5), "cs": np.float32(2**-4), "as": np.float32(2**-3), "ws": np.float32(2**-7),
+        "z": np.int8(-3), "wz": np.int8(0), "b": random.integers(-900, 900, 8).astype(np.int32),
+        **{name: random.integers(-64, 64, (8, 3, 3, 3)).astype(np.int8) for name in ("v", "w")}}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("QLinearConv", ["q", "s", "z", "v", "ws", "wz", "cs", "z", "b"], ["c"]),
+        helper.make_node("QLinearConv", ["q", "s", "z", "w", "ws", "wz", "as", "z", "b"], ["d"]),
+        helper.make_node("QLinearAdd", ["c", "cs", "z", "d", "as", "z", "as", "z"], ["a"], domain="com.microsoft"),
+        helper.make_node("DequantizeLinear", ["a", "as", "z"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", (1, 3, 8, 8)), ("y", (1, 8, 6, 6)))]
+    graph = helper.make_graph(
+        nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in held.items()])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def test_operators_on_integers_stay_such(tmp_path: Path) -> None:
+    """As QDQ, which rounds before it adds an odd zero point, each half became the other integer."""
+    source = transload.load(of_integers(tmp_path / "m.onnx"))
+    artifact = transload.convert(source, "onnx", tmp_path / "made")
+    kinds = [op.name.rpartition(".")[2] for op in transload.load(tmp_path / "made" / "m.onnx").ops()]
+    assert kinds.count("QLinearConv") == 2 and "QLinearAdd" in kinds and "Conv" not in kinds
+    assert artifact.verification.passed and artifact.verification.tensors[0].metrics["max_abs"] == 0.0
+    for options in ({"form": "qdq"}, {"weights": "unsigned"}, {"bits": "32"}):
+        module = transload.lower(source, "onnx", **options)
+        assert {"onnx.Conv", "onnx.Add"} <= {op.name for op in module.ops()} and "onnx.form" not in module.attributes

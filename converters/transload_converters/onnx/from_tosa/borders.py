@@ -8,9 +8,10 @@ from transload.ir import Module, TensorType, Value
 from transload.ir.build import Builder, constant_of
 from transload.passes.borders import restore_element_types
 from transload.plugin_host import host
-from transload_hub.simplify.spell_out import rounds_otherwise
+from transload_hub.simplify.spell_out import rounds_otherwise, rounds_stored
 
 from ..lowering.common import cast
+from ..lowering.qoperator import FORM
 from ..types import element_code
 
 __all__ = ["restore_borders", "state_integers"]
@@ -31,12 +32,16 @@ def _converted(rw: Builder, x: Value, wanted: TensorType) -> Value:
 def state_integers(module: Module, form: str = "auto", bits: str = "64") -> bool:
     """Write quantized ops in the integers that they stand for, by way of TOSA.
 
-    Where `form` is "integers", and with "auto" in a module whose ops round otherwise than QDQ does, which rounds once.
+    Where `form` is "integers", and with "auto" in a module whose ops round otherwise than QDQ does, which rounds once. What else
+    "auto" is, is noted of the module for `onnx-qoperator`: by then nothing says any more how ops round. Runtimes without numbers
+    of 64 bits (OpenVINO) have no operators on quantized numbers either.
     """
     wanted = (form == "integers" and _computes_on_integers(module)) or (
         form == "auto" and any(map(rounds_otherwise, module.walk())))
     if not wanted:
-        return False
+        if form == "auto" and bits == "64" and any(map(rounds_stored, module.walk())):
+            module.attributes[FORM] = "qoperator"
+        return FORM in module.attributes
     conversions = host().conversions
     if INTEGERS not in conversions:
         if form == "auto":

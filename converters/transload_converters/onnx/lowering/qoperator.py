@@ -13,16 +13,25 @@ import numpy as np
 from transload.ir import Module, NoneType, Op, TensorType, Type, Value
 from transload.ir.build import Builder, constant_of, part_location
 
-__all__ = ["write_on_integers"]
+__all__ = ["FORM", "write_on_integers"]
+
+FORM = "onnx.form"
+"""The attribute of a module that says which form it is to have where the user leaves that open."""
 
 _MS = "onnx.com.microsoft"
 _MOVING = {"onnx.Reshape", "onnx.Transpose", "onnx.MaxPool", "onnx.Squeeze", "onnx.Unsqueeze", "onnx.Flatten", "onnx.Slice"}
 """Operators that take and give 8-bit integers, and give none that they did not take."""
 
 
-def write_on_integers(module: Module, form: str = "qdq") -> bool:
-    """Make operators on integers of what lies between DequantizeLinear and QuantizeLinear, where `form` is "qoperator"."""
-    changed = False
+def write_on_integers(module: Module, form: str = "qdq", weights: str = "signed") -> bool:
+    """Make operators on integers of what lies between DequantizeLinear and QuantizeLinear, where `form` is "qoperator".
+
+    With "auto" it is what the module says (`FORM`); unsigned `weights` are for QDQ alone.
+    """
+    said = module.attributes.pop(FORM, None)
+    if form == "auto" and said is not None and weights == "signed":
+        form = str(said)
+    changed = said is not None
     for op in list(module.walk()) if form == "qoperator" else ():
         if op.name == "onnx.QuantizeLinear" and op.parent is not None and _is_8_bit(op.results[0]):
             changed |= _fuse(op)
