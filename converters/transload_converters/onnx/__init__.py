@@ -78,8 +78,8 @@ def register_passes(register: Any) -> None:
     register(Pass("onnx-storage-types", "transload.passes.storage:strip_quantized_types",
                   "Leave the storage type where a value has a quantized type, as ONNX's operators see it.", ("onnx",), ("onnx",)))
     register(Pass("onnx-qoperator", f"{_HERE}.lowering.qoperator:write_on_integers",
-                  "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator, and with "
-                  "form=auto where the module's are such."))
+                  "Write operators on integers for those between DequantizeLinear and QuantizeLinear, with form=qoperator, "
+                  "and with form=auto where the module's are such."))
     register(Pass("onnx-state-integers", f"{_HERE}.from_tosa.borders:state_integers",
                   "Write quantized ops in the integers that they stand for, with form=integers."))
     register(Pass("onnx-restore-borders", f"{_HERE}.from_tosa.borders:restore_borders",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import product
 
 import numpy as np
@@ -12,7 +12,8 @@ from ..errors import ReadError, RunError
 from ..ir import Module, output_names
 from ..plugin import resolve
 from ..worker import ChildEnded
-from .differences import TensorDifference, compare_outputs
+from .bounds import has_bounds
+from .differences import TensorDifference, compare_outputs, together
 from .drawn import Drawn
 from .edges import open_at_edges
 from .kinds import OutputKinds
@@ -21,12 +22,13 @@ from .limits import breaks_usual
 from .reference import Reference
 from .running import Running
 from .runtimes import judged_format, other_runtimes, run_of
-from .steps import check_steps, is_quantized
+from .steps import check_steps_together, is_quantized
 from .ties import excused_by_ties
 from .ways import Ways
 
 __all__ = ["Excuses"]
 
+Arrays = Mapping[str, np.ndarray]
 Broken = dict[int, list[str]]
 """By place of the output, the limits that it breaks, in words."""
 
@@ -85,21 +87,44 @@ class Excuses:
         """
         if self.runtime.alternatives is None or self.hub is None or not is_quantized(self.hub):
             return broken, []
-        of_hub = dict(zip(output_names(self.hub.main), Running(self.hub, self.engine)(given).values(), strict=False))
-        if self.kinds.limits_broken(compare_outputs(of_hub, actual)):
+        return self._step_by_step(self.hub, [given], [actual], broken)
+
+    def of_all(self, inputs: Sequence[Arrays], broken: Broken) -> tuple[Broken, list[str]]:
+        """The limits of outputs on several inputs together, each of which passed, that are broken all the same step by step.
+
+        What is a step away is counted over all of these of each quantized tensor, too.
+        """
+        if self.runtime.alternatives is None or self.hub is None or not is_quantized(self.hub) or has_bounds(self.hub):
+            return broken, []
+        return self._step_by_step(self.hub, inputs, [self.running(given) for given in inputs], broken)
+
+    def _step_by_step(
+        self, hub: Module, inputs: Sequence[Arrays], results: Sequence[Arrays], broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """`_by_steps` of one input or of several, of what was given there in the end."""
+        running, names = Running(hub, self.engine), output_names(hub.main)
+        of_hub = [dict(zip(names, running(given).values(), strict=False)) for given in inputs]
+        if self._broken_together(of_hub, results):
             return broken, []  # what was judged below would not be the result
-        reference = self.reference.run(given, keep=True)
-        outputs, steps = check_steps(self.hub, given, reference, self.engine, self.tolerance.integer)
+        references = [self.reference.run(given, keep=True) for given in inputs]
+        outputs, steps = check_steps_together(
+            hub, list(zip(inputs, references, strict=True)), self.engine, self.tolerance.integer)
         name = self.runtime.name
         if steps.wrong:
             return broken, [f"from {name}'s own numbers before it, {wrong}" for wrong in steps.wrong]
-        ends = {key: reference[key] for key in outputs if key in reference}
-        wrong = self.kinds.limits_broken(compare_outputs(ends, outputs)) if len(ends) == len(outputs) else broken
+        ends = [{key: reference[key] for key in made if key in reference}
+                for made, reference in zip(outputs, references, strict=True)]
+        wrong = self._broken_together(ends, outputs) if len(ends[0]) == len(outputs[0]) else broken
         note = (
             f"{name} rounds some numbers to the next step: from its own numbers before it, each of the {steps.tensors} quantized "
             f"tensors is what it computes, but for {steps.apart:,} of {steps.elements:,} numbers, which are a step away; in the "
             "outputs that adds up to what the table shows")
         return {index: reasons for index, reasons in wrong.items() if index in broken}, [note] if steps.tensors else []
+
+    def _broken_together(self, references: Sequence[Arrays], results: Sequence[Arrays]) -> Broken:
+        """The limits that several results together break beside their references."""
+        compared = [compare_outputs(reference, result) for reference, result in zip(references, results, strict=True)]
+        return self.kinds.limits_broken([reduce(together, each) for each in zip(*compared, strict=True)])
 
     def _by_ties(
         self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,

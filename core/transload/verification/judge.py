@@ -86,6 +86,8 @@ class Judge:
         """By place of the output, what it was throughout where it was one number, on each of the inputs."""
         self._passed = list[TensorDifference]()
         """How far the outputs were on the last inputs on which they were near enough."""
+        self._passed_on: Mapping[str, np.ndarray] = {}
+        """Those inputs."""
         self._of_one = True
         """Whether what is wrong is so on the last inputs, and not on several together alone."""
         self._steady = Steady(self.hub, self.kinds)
@@ -193,13 +195,14 @@ class Judge:
 
         Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
         """
-        steps = self._passed
+        steps, counted = self._passed, [self._passed_on]
         for given in self.drawn.further:
             once, _ = self._judge_if_taken(given)
             if isinstance(once, str) or self._last.no_number:
                 continue
             if not once.broken:
                 steps = list(map(together, steps, self._passed))
+                counted.append(given)
             elif not self._leaves_open():
                 verdict.tensors, verdict.broken = once.tensors, once.broken
                 verdict.notes += [note for note in once.notes if note not in verdict.notes]
@@ -207,6 +210,9 @@ class Judge:
                 return
         left_out = self._excused | self.kinds.chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
         broken = {index: reasons for index, reasons in self.kinds.limits_broken(steps).items() if index not in left_out}
+        if broken:
+            broken, notes = self._excuses().of_all(counted, broken)
+            verdict.notes += [note for note in notes if note not in verdict.notes]
         if broken:
             verdict.tensors = [steps[index] if index in broken else tensor for index, tensor in enumerate(verdict.tensors)]
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
@@ -388,8 +394,7 @@ class Judge:
             for index, reasons in self.kinds.limits_broken(compare_outputs(of_hub, actual)).items():
                 limits.setdefault(index, []).extend(f"beside the module that it was made of, {reason}" for reason in reasons)
         if limits and not bounds:
-            excuses = Excuses(self.reference, self.hub, self.running, self.kinds, self.engine, self.drawn)
-            tensors, limits, excused = excuses.of(given, actual, tensors, limits)
+            tensors, limits, excused = self._excuses().of(given, actual, tensors, limits)
             notes += excused
         broken = [reason for reasons in limits.values() for reason in reasons]
         broken += [f"{each.name}: differs by {each.max_abs:g}, its bound is {each.bound:g}"
@@ -398,7 +403,7 @@ class Judge:
         self._last.broken, self._last.excused = set(limits), suspects - limits.keys()
         self._excused |= self._last.excused
         if not broken:
-            self._passed = judged
+            self._passed, self._passed_on = judged, given
         self._noted.append(given)
         self._steady.note(
             list(self.reference.inside(given).values()), list(reference.values()), list(actual.values()),
@@ -410,6 +415,9 @@ class Judge:
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
                 else of_plain(each, place in self.kinds.chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
+
+    def _excuses(self) -> Excuses:
+        return Excuses(self.reference, self.hub, self.running, self.kinds, self.engine, self.drawn)
 
     def _note(self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], actual: Mapping[str, Any]) -> None:
         """Note which outputs are no numbers."""

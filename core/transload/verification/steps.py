@@ -17,7 +17,7 @@ a few numbers that are frequent; a wrong bias moves all of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..ir import Module, QuantType, TensorType, initial_states, output_names
 from .cutting import cut_module, execute
 from .others import others_of
 
-__all__ = ["Steps", "check_steps", "is_quantized"]
+__all__ = ["Steps", "check_steps", "check_steps_together", "is_quantized"]
 
 _SHARE = 0.1
 """Of a tensor's numbers, how many may be another step at most; a few of a small tensor."""
@@ -73,29 +73,47 @@ def check_steps(
     `reference` are the runtime's tensors by name, intermediate ones included; `allowed` is how many steps one may be away.
     Returns the model's outputs, and what became of the tensors.
     """
-    fed = [*given.values(), *initial_states(hub).values()]
-    stored = {name: array for name, array in reference.items() if array.dtype.kind in "iu"}
-    parts, found = cut_module(hub, {name: array.shape for name, array in stored.items()}, _steps)
-    fed_all = [*fed, *(stored[name].reshape(shape) for name, shape in found)]
-    outputs = execute(parts, fed_all, engine)
-    n_outputs = len(outputs) - len(found)
-    theirs = [stored[name].astype(np.int64).reshape(outputs[n_outputs + index].shape) for index, (name, _) in enumerate(found)]
+    (outputs,), steps = check_steps_together(hub, [(given, reference)], engine, allowed)
+    return outputs, steps
+
+
+def check_steps_together(
+    hub: Module, runs: Sequence[tuple[Mapping[str, Any], Mapping[str, np.ndarray]]], engine: str, allowed: int,
+) -> tuple[list[dict[str, np.ndarray]], Steps]:
+    """The same of several runs, what each is given and its reference: a tensor's numbers of all of them are judged as one's.
+
+    Returns the model's outputs of each run.
+    """
+    stored = [{name: array for name, array in reference.items() if array.dtype.kind in "iu"} for _, reference in runs]
+    parts, found = cut_module(hub, {name: array.shape for name, array in stored[0].items()}, _steps)
+    states = [*initial_states(hub).values()]
+    fed = [[*given.values(), *states, *(kept[name].reshape(shape) for name, shape in found)]
+           for (given, _), kept in zip(runs, stored, strict=True)]
+    made = [execute(parts, arrays, engine) for arrays in fed]
+    n_outputs = len(made[0]) - len(found)
     zeros, wrong, apart, elements = _zero_points(hub), [], 0, 0
-    middles: list[np.ndarray] | None = None
+    middles: list[list[np.ndarray]] | None = None
     for index, (name, _) in enumerate(found):
-        ours, right = outputs[n_outputs + index], theirs[index]
+        ours = _beside([outputs[n_outputs + index] for outputs in made])
+        right = _beside([kept[name] for kept in stored]).astype(np.int64).reshape(ours.shape)
         off = np.abs(ours.astype(np.int64) - right)
         odd = (right - zeros.get(name, 0)) % 2 != 0
         apart, elements = apart + int(np.count_nonzero(off)), elements + off.size
         if _what_is_wrong(name, off, ours, right, odd, allowed) is None:
             continue
         if middles is None:
-            middles = _in_the_middle(parts, fed_all, len(found), engine)
-        off[middles[index] & (off <= 1)] = 0
+            middles = [_in_the_middle(parts, arrays, len(found), engine) for arrays in fed]
+        off[_beside([each[index] for each in middles]) & (off <= 1)] = 0
         if (reason := _what_is_wrong(name, off, ours, right, odd, allowed)) is not None:
             wrong.append(reason)
     names = output_names(hub.main)[: n_outputs - len(hub.states)]
-    return dict(zip(names, outputs[: len(names)], strict=True)), Steps(len(found), elements, apart, tuple(wrong))
+    return ([dict(zip(names, outputs[: len(names)], strict=True)) for outputs in made],
+            Steps(len(found), elements, apart, tuple(wrong)))
+
+
+def _beside(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """What several runs gave, along a last dimension: those before it are the tensor's own."""
+    return arrays[0] if len(arrays) == 1 else np.stack(arrays, axis=-1)
 
 
 def _what_is_wrong(

@@ -10,7 +10,7 @@ import pytest
 import transload
 from transload.ir import Module, QuantType
 from transload.verification.cutting import cut_module, execute
-from transload.verification.steps import _are_halves, _moved_slice, check_steps
+from transload.verification.steps import _are_halves, _moved_slice, check_steps, check_steps_together
 from transload.verification.verify import verify_conversion
 
 from tests.core.verification.test_information import qdq_model
@@ -106,6 +106,44 @@ def test_a_wrong_zero_point_in_a_deep_model_is_found_and_named(tmp_path: Path) -
     verdict = verify_conversion(transload.load(path), transload.lower(wrong, "tosa"), hub=hub)
     assert verdict.failed
     assert any("numbers before it, m7_q: by 1 steps" in note for note in verdict.notes), verdict.notes
+
+
+def test_runs_are_judged_together(hub: Module) -> None:
+    """A tensor's numbers of all of them are as one's: with those of one run as many steps away as are not let be in all."""
+    near, far = ((X, reference(hub, {"m39_q": at_places(share)})) for share in (0.02, 0.6))
+    outputs, steps = check_steps_together(hub, [near, near], "reference", 1)
+    assert not steps.wrong and len(outputs) == 2 and steps.elements == 2 * 41 * 128 and steps.apart == 2 * at_places(0.02).sum()
+    assert np.array_equal(outputs[0]["y"], check_steps(hub, *near, "reference", 1)[0]["y"])
+    _, steps = check_steps_together(hub, [near, far], "reference", 1)
+    assert len(steps.wrong) == 1 and steps.wrong[0].startswith("m39_q: by 1 steps at most, at ")
+
+
+def test_ties_are_excused_of_all_inputs_together(tmp_path: Path) -> None:
+    """Of ten numbers one or two are a step away on each input, for a sum before them is a half; of all, these were too many."""
+    random, helper = np.random.default_rng(0), onnx.helper
+    held = {
+        "xs": np.float32(0.03), "xz": np.int8(-5), "w": random.integers(-100, 100, (8, 3, 3, 3)).astype(np.int8),
+        "ws": np.float32(0.006), "wz": np.int8(3), "b": random.integers(-3000, 3000, 8).astype(np.int32),
+        "cs": np.float32(0.05), "cz": np.int8(-25), "f": random.integers(-100, 100, (512, 10)).astype(np.int8),
+        "fs": np.float32(0.01), "ys": np.float32(0.6), "yz": np.int8(4), "ls": np.float32(0.055), "lz": np.int8(-6)}
+    ms = {"domain": "com.microsoft"}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["q"]),
+        helper.make_node("QLinearConv", ["q", "xs", "xz", "w", "ws", "wz", "cs", "cz", "b"], ["c"],
+                         strides=[2, 2], pads=[1, 1, 0, 0]),
+        helper.make_node("MaxPool", ["c"], ["m"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+        helper.make_node("QLinearLeakyRelu", ["m", "cs", "cz", "ls", "lz"], ["l"], alpha=0.13, **ms),
+        helper.make_node("QLinearAdd", ["l", "ls", "lz", "c", "cs", "cz", "cs", "cz"], ["a"], **ms),
+        helper.make_node("Flatten", ["a"], ["r"]),
+        helper.make_node("QLinearMatMul", ["r", "cs", "cz", "f", "fs", "wz", "ys", "yz"], ["y"])]
+    ends = [helper.make_tensor_value_info("x", 1, (1, 3, 16, 16)), helper.make_tensor_value_info("y", 3, (1, 10))]
+    graph = helper.make_graph(
+        nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in held.items()])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    source = transload.load(tmp_path / "m.onnx")
+    verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source))
+    assert verdict.passed and "rounds some numbers to the next step" in verdict.notes[-1], (verdict.broken, verdict.notes)
 
 
 @pytest.mark.models
