@@ -264,6 +264,7 @@ def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monke
     file.write_bytes(write_operator("ABS", [((40, 50), "float32", None, None)], [((40, 50), "float32", None, None)]))
     source = transload.load(file)
     result = transload.lower(source, "tosa")
+    assert verify_conversion(source, result).status == "passed"  # and the judge's process is there by now
     with allowed(memory=100):
         assert verify_conversion(source, result).status == "passed"
         monkeypatch.setattr("transload.verification.verify._VALUES_OF_ONE", 1)
