@@ -82,6 +82,8 @@ class Container:
         self.sections: dict[int, tuple[int, int]] = {}
         while not cursor.at_end:
             kind, start, end = take_section(cursor)
+            if kind > _PROPERTIES:
+                raise UnknownConstruct(f"section {kind} of bytecode is not known")
             if kind in self.sections:
                 cursor.error(f"section {kind} is there twice")
             self.sections[kind] = (start, end)
@@ -122,6 +124,7 @@ class Container:
             if text[-1]:
                 cursor.error("a string is not ended")
             strings.append(text[:-1])
+        cursor.need_end()
         return strings
 
     def _dialect(self, cursor: Cursor) -> Dialect:
@@ -173,6 +176,7 @@ class Container:
                         cursor.error("an entry lies outside of its section")
                     entries.append(Entry(dialect, position, position + size, encoded))
                     position += size
+        cursor.need_end()
 
     def _read_resources(self) -> None:
         """Blobs of dialects, in the order in which attributes refer to them; those of others are passed over."""
@@ -214,4 +218,5 @@ class Container:
             start = cursor.pos
             cursor.take(size)
             places.append((start, cursor.pos))
+        cursor.need_end()
         return places

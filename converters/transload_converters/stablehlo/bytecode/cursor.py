@@ -46,6 +46,11 @@ class Cursor:
         """How many bytes are left."""
         return self.end - self.pos
 
+    def need_end(self) -> None:
+        """Raise `BytecodeError` where something is left."""
+        if not self.at_end:
+            self.error(f"{self.left} bytes are left over")
+
     def byte(self) -> int:
         pos = self.pos
         if pos >= self.end:

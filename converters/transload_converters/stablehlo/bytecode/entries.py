@@ -176,17 +176,20 @@ class Entries:
     def _read(self, kind: str, entry: Entry, cursor: EntryCursor) -> Any:
         if not entry.encoded:
             return self._read_text(kind, cursor)
+        value = self._decoder(kind, entry, cursor)(cursor, cursor.varint())
+        cursor.need_end()
+        return value
+
+    def _decoder(self, kind: str, entry: Entry, cursor: EntryCursor) -> Decoder:
+        """What reads an entry in its dialect's own encoding."""
         if kind == "location":
             if entry.dialect != "builtin":
                 cursor.error(f"an attribute of {entry.dialect} is no location")
-            return self.locations(cursor, cursor.varint())
+            return self.locations
         decoders = self.decoders.get(entry.dialect)
         if decoders is None:
             raise UnknownConstruct(f"the {kind}s of dialect {entry.dialect!r} in bytecode are not known")
-        value = decoders[kind == "type"](cursor, cursor.varint())
-        if not cursor.at_end:
-            cursor.error(f"{cursor.left} bytes are left over")
-        return value
+        return decoders[kind == "type"]
 
     def _read_text(self, kind: str, cursor: EntryCursor) -> Any:
         text = bytes(cursor.take(cursor.left))

@@ -62,8 +62,7 @@ class Structure:
         self._block(top, None)
         if self.targets:
             self.cursor.error("an operation outside of any region goes on at a block")
-        if not self.cursor.at_end:
-            self.cursor.error(f"{self.cursor.left} bytes are left over")
+        self.cursor.need_end()
         self._end_scope(0)
         only = top.first
         if only is not None and only is top.last and isinstance(only, Module):
@@ -176,8 +175,8 @@ class Structure:
         self.values, self.waiting, self.next = [], {}, 0
         regions = self._regions(parent, count, isolated=False)
         self._end_scope(0)
-        if self.cursor is not outer and not self.cursor.at_end:
-            self.cursor.error(f"{self.cursor.left} bytes are left over")
+        if self.cursor is not outer:
+            self.cursor.need_end()
         self.cursor = outer
         self.values, self.waiting, self.next = saved
         return regions

@@ -13,7 +13,7 @@ from typing import Any
 
 from transload.ir.attributes import OpaqueAttr, Symbol
 from transload.ir.constants import Dense
-from transload.ir.types import NONE, FunctionType, Type
+from transload.ir.types import BOOL, I64, NONE, FunctionType, Type
 from transload.text.attribute_text import attribute_text
 
 from . import stablehlo
@@ -71,14 +71,14 @@ def upgraded(name: str, attributes: Attributes) -> tuple[str, Attributes]:
     `return` is `stablehlo.return`; inside of a function it is `func.return`, which the caller knows.
     """
     base = _parts(name)
+    missing = next((key for key, optional in properties_of(name) if not optional and key not in attributes), None)
+    if missing is not None:  # a default of StableHLO is no default of VHLO
+        raise BytecodeError(f"{name} has no attribute {missing!r}")
     found: Attributes = {}
     for key, value in attributes.items():
-        found[key] = _listed(base, key, value) if key in _LISTS else value
-    try:
-        for rule in _RULES.get(base, ()):
-            rule(found)
-    except KeyError as missing:
-        raise BytecodeError(f"{name} has no attribute {missing}") from None
+        found[key] = _numbers(value, BOOL if key == "window_reversal" else I64) if key in _LISTS else value
+    for rule in _RULES.get(base, ()):
+        rule(found)
     for key, default in (*_DEFAULTS.get(base, ()), *_EVERYWHERE):
         if key in found and _is(found[key], default):
             del found[key]
@@ -103,20 +103,29 @@ _LISTS = frozenset((
 MAX_LIST = 1 << 16
 
 
-def _numbers(value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, Dense) or len(value.shape) != 1 or value.shape[0] > MAX_LIST or value.numpy().dtype.kind not in "ib":
-        raise BytecodeError("a list of dimensions is no tensor of integers")
+def _numbers(value: Any, element: Type = I64) -> tuple[Any, ...]:
+    if not isinstance(value, Dense) or len(value.shape) != 1 or value.shape[0] > MAX_LIST or value.type.element != element:
+        raise BytecodeError(f"a list of dimensions is no tensor of {element}")
     return tuple(value.numpy().tolist())
 
 
-def _listed(base: str, key: str, value: Any) -> Any:
-    return _numbers(value)
-
-
 def _number(value: Any) -> int:
-    if not isinstance(value, int):
-        raise BytecodeError("a dimension is no integer")
-    return int(value)
+    """A number of 64 bits, which alone is a plain one."""
+    if type(value) is not int:
+        raise BytecodeError("a dimension is no integer of 64 bits")
+    return value
+
+
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise BytecodeError("whether something is so is no truth value")
+    return value
+
+
+def _tensor(value: Any, what: str) -> Dense:
+    if not isinstance(value, Dense):
+        raise BytecodeError(f"{what} is no tensor")
+    return value
 
 
 # --- structures, which VHLO takes apart
@@ -141,8 +150,7 @@ def _gathered(target: str, mnemonic: str) -> Callable[[Attributes], None]:
 
 
 def _channel(found: Attributes) -> None:
-    pairs = found.get("source_target_pairs")
-    if isinstance(pairs, Dense) and 0 in pairs.shape:
+    if "source_target_pairs" in found and 0 in _tensor(found["source_target_pairs"], "source_target_pairs").shape:
         del found["source_target_pairs"]
     found["channel_handle"] = stablehlo.structure(
         "channel_handle", [_number(found.pop("channel_id")), _number(found.pop("channel_type"))])
@@ -157,7 +165,7 @@ def _channel_of_collective(found: Attributes) -> None:
 def _present(key: str) -> Callable[[Attributes], None]:
     """A rule that makes of a truth value an attribute that is there or not."""
     def rule(found: Attributes) -> None:
-        if key in found and found.pop(key) is True:
+        if key in found and _truth(found.pop(key)):
             found[key] = None
 
     return rule
@@ -170,19 +178,18 @@ _ALGORITHM = (
     "lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count", "rhs_component_count",
     "num_primitive_operations", "allow_imprecise_accumulation",
 )
+_KINDS = (Type, Type, Type, int, int, int, bool)
 
 
 def _algorithm(found: Attributes) -> None:
-    """The algorithm of a dot product; none where its types are `none`, and in the first version."""
+    """The algorithm of a dot product; none where all of it is `none`, and in the first version."""
     values = {key: found.pop(key) for key in _ALGORITHM if key in found}
-    if not values or values["lhs_precision_type"] == NONE:
+    if all(value == NONE for value in values.values()):
         return
-    if not all(isinstance(values[key], Type if key.endswith("type") else int) for key in _ALGORITHM):
+    kinds = (type(value) if value == NONE or not isinstance(value, Type) else Type for value in values.values())
+    if tuple(kinds) != _KINDS:
         raise BytecodeError("the algorithm of a dot product is none")
-    parts = [
-        f"{key} = {value if isinstance(value, Type) else attribute_text(bool(value)) if key == _ALGORITHM[-1] else int(value)}"
-        for key, value in ((key, values[key]) for key in _ALGORITHM)
-    ]
+    parts = [f"{key} = {attribute_text(value) if isinstance(value, bool) else value}" for key, value in values.items()]
     found["algorithm"] = OpaqueAttr(f"#stablehlo.dot_algorithm<{', '.join(parts)}>")
 
 
@@ -209,7 +216,8 @@ def _function(found: Attributes) -> None:
 
 def _padding(found: Attributes) -> None:
     """The first version of a dynamic convolution had its padding twice: that of the operand holds."""
-    found.pop("padding", None)
+    if "padding" in found:
+        _tensor(found.pop("padding"), "padding")
 
 
 _CONV, _CHANNELS = _gathered("dimension_numbers", "conv"), (_channel_of_collective,)
