@@ -13,18 +13,17 @@ import numpy as np
 from transload.contents import constant_bytes, op_counts
 from transload.engine.quantized import dequantize, quantize
 from transload.errors import Finding, RunError
-from transload.files import text_of
 from transload.interface import arguments, interface
 from transload.ir import Module, QuantType, TensorType, Type, dtype_of
 from transload.plugin import Emitted, Options, Target
 from transload.text import parse_type, write_module
 
+from .effects import QUANTIZED, need_effects, need_ranges, table_text
 from .environment import deployed, simulated
 from .text import calibration_text, findings_of, precision_text, written
 
 __all__ = ["SophgoTarget"]
 
-QUANTIZED = "INT8"
 VARIABLE = "TRANSLOAD_TPU_MLIR"
 """Names the environment that runs artifacts of another process."""
 _TEXT = "_top"
@@ -69,16 +68,24 @@ class SophgoTarget(Target):
         return {
             "environment": (str, "", "a virtual environment with TPU-MLIR, whose model_deploy makes a bmodel and whose simulator "
                             "runs it; without one only text and weights are written"),
-            "chip": (str, "bm1684x", "the processor, in the words of model_deploy --processor"),
-            "precision": (("F32", "F16", "BF16", QUANTIZED), "F32", "what the chip computes in; INT8 takes the ranges of a "
-                          "quantized model, or those of table="),
-            "asymmetric": (bool, False, "whether INT8 has zero points, which bm1684x and later processors compute with"),
-            "table": (str, "", "a calibration table of TPU-MLIR's form, by the names of tensors"),
+            "chip": (str, "bm1684x", "the processor, in the words of model_deploy --processor, where a bmodel is made"),
+            "precision": (("F32", "F16", "BF16", QUANTIZED), "F32", "what the chip computes in, where a bmodel is made; INT8 "
+                          "takes the ranges of a quantized model, or those of table="),
+            "asymmetric": (bool, False, "whether INT8 has zero points in the bmodel, which bm1684x and later processors compute "
+                           "with"),
+            "table": (str, "", "a calibration table of TPU-MLIR's form, by the names of tensors, for INT8"),
             "qtable": (str, "", "a quantize table of TPU-MLIR's form: which tensors are computed in what"),
         }
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        return findings_of(module)
+        need_effects(options, self.options())
+        findings = findings_of(module)
+        if not findings:
+            made = written(module, "model", "weights.npz", rounds=options["precision"] != QUANTIZED)
+            need_ranges(made, options)
+            for option in ("table", "qtable"):
+                table_text(options, option, made.names)
+        return findings
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         name = "".join(letter if letter.isalnum() else "_" for letter in stem) + _TEXT
@@ -88,7 +95,7 @@ class SophgoTarget(Target):
         partly = bool(made.ranges) and options["precision"] == QUANTIZED and not options["table"]
         for option, flag, own in (("table", "--calibration_table", calibration_text(made) if made.ranges else ""),
                                   ("qtable", "--quantize_table", precision_text(made) if partly else "")):
-            given = (text_of(options[option], f"the {option} of TPU-MLIR") if options[option] else own).encode()
+            given = (table_text(options, option, made.names) or own).encode()
             if given:
                 content[f"{name}.{option}"] = given
                 tables += [flag, f"{name}.{option}"] if options["precision"] == QUANTIZED or option == "qtable" else []

@@ -42,6 +42,8 @@ class Written:
     weights: dict[str, np.ndarray]
     ranges: dict[str, tuple[float, float]]
     """Of quantized tensors: the least and the greatest number that they can be."""
+    names: tuple[str, ...]
+    """Of all tensors but weights, in order."""
     floats: tuple[str, ...]
     """Tensors that are computed in floats where others are in integers: they, or what they are computed of, have no range."""
 
@@ -100,6 +102,11 @@ class Writer:
     def bind(self, value: Value, made: str) -> None:
         """Say which value an op's result is."""
         self._values[value] = made
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Written`."""
+        return tuple(self._computed)
 
     @property
     def floats(self) -> tuple[str, ...]:
@@ -254,7 +261,7 @@ def _write(module: Module, name: str, weights: str, rounds: bool = True) -> tupl
             to.bind(result, each)
     if findings:
         return None, merge_findings(findings)
-    return Written(_module(module, to, name, weights), to.weights, to.ranges, to.floats), []
+    return Written(_module(module, to, name, weights), to.weights, to.ranges, to.names, to.floats), []
 
 
 def _module(module: Module, to: Writer, name: str, weights: str) -> str:

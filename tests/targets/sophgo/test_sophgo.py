@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ConversionError, ReadError, RunError, TargetError, TransloadError
+from transload.errors import ConversionError, ReadError, RunError, TargetError, TransloadError, UsageError
 from transload.ir import BOOL, F16, F32, I8, QuantType, Type, Value
 from transload.ir.build import Builder
 from transload_targets.sophgo.environment import absent
@@ -178,9 +178,44 @@ def test_an_environment_that_only_a_report_names_is_not_run(tmp_path: Path, monk
 
 @pytest.mark.parametrize("option", ["table", "qtable"])
 def test_tables_that_are_not_there_are_said(option: str, tmp_path: Path) -> None:
-    module = made((1, 4), lambda build, x: build.emit("top.Relu", x))
+    module = made((1, 4), quantized, QuantType(I8, F32, (0.02,), (3,)))
     with pytest.raises(ReadError, match="there is no such file"):
-        transload.convert(module, "sophgo", tmp_path / "out", options={option: str(tmp_path / "none.table")})
+        transload.convert(module, "sophgo", tmp_path / "out", options={
+            option: str(tmp_path / "none.table"), "precision": "INT8"})
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"chip": "bm1690"}, "chip=bm1690 is about the bmodel, and none is made"),
+    ({"precision": "F16"}, "precision=F16 is about the bmodel"), ({"precision": "BF16"}, "precision=BF16 is about the bmodel"),
+    ({"precision": "INT8"}, "precision=INT8 takes the ranges of a quantized model, and this one has none"),
+    ({"asymmetric": True}, "asymmetric=true is about INT8, and precision=F32"),
+    ({"asymmetric": True, "precision": "INT8", "table": "right"}, "asymmetric=true is about the bmodel"),
+    ({"table": "right"}, "table=right is about INT8, and precision=F32"),
+    ({"table": "right", "precision": "F16", "environment": "tpu-mlir"}, "table=right is about INT8, and precision=F16"),
+    ({"precision": "INT8", "environment": "tpu-mlir"}, "precision=INT8 takes the ranges"),
+    ({"table": "wrong", "precision": "INT8"}, "says nothing of the model's tensors, only of others, as 'zzz'"),
+    ({"table": "empty", "precision": "INT8"}, "says nothing of the model's tensors, of none"),
+    ({"qtable": "wrong"}, "says nothing of the model's tensors, only of others, as 'zzz'")])
+def test_options_without_effect_are_refused(
+    options: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A mistake in the call, before anything is written, whether TPU-MLIR is there or not."""
+    monkeypatch.chdir(tmp_path)
+    for name, line in {"right": "x 1.0 -1.0 1.0", "wrong": "zzz 1.0 -1.0 1.0", "empty": ""}.items():
+        Path(name).write_text(f"# name threshold min max\n{line}\n")
+    module = made((1, 4), lambda build, x: build.emit("top.Relu", x))
+    with pytest.raises(UsageError, match=re.escape(said)):
+        transload.convert(module, "sophgo", tmp_path / "out", options=options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_tables_are_copied_where_they_are_of_the_model(tmp_path: Path) -> None:
+    """Lines about tensors that tools made of it are left as they are."""
+    table, module = tmp_path / "some.table", made((1, 4), lambda build, x: build.emit("top.Relu", x))
+    table.write_text("# op_name threshold min max\nx 1.0 -1.0 1.0\nx_Relu 1.0 -1.0 1.0\n")
+    for option, more in (("table", {"precision": "INT8"}), ("qtable", {})):
+        transload.convert(module, "sophgo", tmp_path / option, options={option: str(table), **more}, verify=False)
+        assert (tmp_path / option / f"model_top.{option}").read_bytes() == table.read_bytes()
 
 
 def test_names_are_escaped_as_mlir_reads_them() -> None:
