@@ -10,11 +10,14 @@ from transload.budget import timed
 from transload.errors import RunError, TargetError
 from transload.worker import ChildEnded, Worker
 
-__all__ = ["compiled", "complaints", "open_program"]
+__all__ = ["compiled", "complaints", "open_program", "why_nothing"]
 
 _COMPILER = Worker("IREE's compiler", needs=("transload_targets", "numpy"))
 _RUNTIME = Worker("IREE", needs=("transload_targets", "numpy", "ml_dtypes"))
 _HERE = "transload_targets.iree"
+_SUM = (b"func.func @main(%a: tensor<4xi32>) -> tensor<4xi32> {\n  %0 = stablehlo.add %a, %a : tensor<4xi32>\n"
+        b"  return %0 : tensor<4xi32>\n}\n")
+"""A program that every device has."""
 
 
 def complaints(program: bytes, flags: Sequence[str]) -> list[list[Any]]:
@@ -35,6 +38,15 @@ def compiled(program: bytes, flags: Sequence[str]) -> tuple[bytes | None, list[l
         raise TargetError(
             f"the program could not be compiled: {error.message}", hint=f"IREE's flags were {' '.join(flags)}") from None
     return made["code"], made["said"]
+
+
+def why_nothing(flags: Sequence[str]) -> str:
+    """Why IREE compiles with flags not even a sum: the flags are wrong, and no model is. Empty where it compiles that."""
+    try:
+        code, said = compiled(_SUM, flags)
+    except TargetError as error:
+        return error.message
+    return str(said[0][0]) if code is None else ""
 
 
 def open_program(path: Path, driver: str) -> Any:

@@ -19,7 +19,7 @@ from transload_hub.library_calls import known_calls
 
 from .backends import Backend
 from .check import findings_of, findings_said
-from .compiling import compiled, open_program
+from .compiling import compiled, open_program, why_nothing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,12 +66,8 @@ class IreeTarget(Target):
         portable, program = directory / f"{stem}.mlirbc", directory / f"{stem}.vmfb"
         _write_portable(module, portable)
         start = time.perf_counter()
-        code, said = compiled(portable.read_bytes(), self._flags(options))
-        if code is None:
-            device = f"name another one with --option device=...: {self.backend.devices}"
-            raise TargetError(f"target {self.name!r}: IREE cannot compile this model", findings_said(said, device))
+        program.write_bytes(self._compiled(portable.read_bytes(), options))
         seconds = time.perf_counter() - start
-        program.write_bytes(code)
         return Emitted([program, portable], {
             "backend": self.backend.name,
             "device": options["device"],
@@ -83,6 +79,28 @@ class IreeTarget(Target):
             "constant_bytes": constant_bytes(module),
             "file_bytes": {file.name: file.stat().st_size for file in (program, portable)},
         })
+
+    def _compiled(self, program: bytes, options: Mapping[str, Any]) -> bytes:
+        """The program for the device; `UsageError` where there is no such device, `TargetError` where it is the model's fault."""
+        try:
+            code, said = compiled(program, self._flags(options))
+        except TargetError:
+            self._need_device(options)
+            raise
+        if code is None:
+            self._need_device(options)
+            device = f"name another one with --option device=...: {self.backend.devices}"
+            raise TargetError(f"target {self.name!r}: IREE cannot compile this model", findings_said(said, device))
+        return code
+
+    def _need_device(self, options: Mapping[str, Any]) -> None:
+        """Raise `UsageError` where IREE compiles nothing for what the user named. Only its compiler knows what there is."""
+        named = {name: options[name] for name, (_, default, _) in self.options().items() if options[name] != default}
+        why = why_nothing(self._flags(options)) if named else ""
+        if why:
+            given = " and ".join(f"{name}={value}" for name, value in named.items())
+            raise UsageError(f"target {self.name!r}: IREE compiles not even a sum with {given}: {why}",
+                             hint="; ".join(f"{name} is {self.options()[name][2]}" for name in named))
 
     def run(self, emitted: Emitted, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Run the compiled program on arrays by input name, where IREE's runtime and such a device are here."""

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 import transload
-from transload.errors import ConversionError
+from transload.errors import ConversionError, UsageError
 from transload_converters.onnx.writer import model_of
 
 from tests.support.onnx_models import make_model, node, read_model
@@ -53,8 +53,15 @@ def test_what_an_opset_lacks_is_told() -> None:
     quantized = transload.quantize(transload.load(DIGITS / "digits_float.onnx"), "int16x8", samples)
     with pytest.raises(ConversionError, match="takes no int16 in opset 17"):
         transload.lower(quantized, "onnx", opset=17, form="qdq")
-    with pytest.raises(ConversionError, match="13 to 21 can be written"):
-        transload.lower(quantized, "onnx", opset=12)
+
+
+@pytest.mark.parametrize("opset", [-1, 12, 22])
+def test_an_opset_that_is_not_written_is_a_mistake_in_the_call(opset: int, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="13 to 21 can be written"):
+        transload.lower(transload.load(DIGITS / "digits_float.onnx"), "onnx", opset=opset)
+    with pytest.raises(UsageError, match=f"option opset is to be {opset}"):
+        transload.convert(DIGITS / "digits_float.onnx", "onnx", tmp_path / "out", options={"opset": opset})
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("scheme", "opset"), [("int8", 20), ("int16x8", 21)])

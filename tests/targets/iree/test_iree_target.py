@@ -16,8 +16,11 @@ from transload.plugin_host import host
 from transload.testing import build_op
 from transload.verification.inputs import random_inputs
 from transload.worker import Worker
+from transload_targets.iree import target as target_module
+from transload_targets.iree.backends import BACKENDS
 from transload_targets.iree.check import findings_said
 from transload_targets.iree.compiling import compiled
+from transload_targets.iree.target import IreeTarget
 
 from tests.support.tflite_models import write_operator
 
@@ -159,17 +162,32 @@ def test_a_program_for_another_machine_is_not_run_here(examples: Path, tmp_path:
     assert "is for aarch64-linux-android29, not for this machine" in " ".join(artifact.verification.notes)
 
 
-@pytest.mark.parametrize(("options", "error", "said"), [
-    ({"device": "--iree-opt-level=O0"}, UsageError, "option device is a name"),
-    ({"device": "nonsense"}, TargetError, "nonsense"),
-    ({"triple": "a b"}, UsageError, "option triple is a name"),
+@pytest.mark.parametrize(("backend", "options", "said"), [
+    ("llvm-cpu", {"device": "--iree-opt-level=O0"}, "option device is a name"),
+    ("llvm-cpu", {"triple": "a b"}, "option triple is a name"),
+    ("llvm-cpu", {"device": "nonsense"}, "compiles not even a sum with device=nonsense"),
+    ("llvm-cpu", {"triple": "nonsense"}, "compiles not even a sum with triple=nonsense"),
+    ("cuda", {"device": "nonsense"}, "compiles not even a sum with device=nonsense"),
+    ("rocm", {"device": "nonsense"}, "compiles not even a sum with device=nonsense"),
+    ("vulkan", {"device": "nonsense"}, "compiles not even a sum with device=nonsense"),
 ])
-def test_options_that_cannot_be(
-    options: dict[str, str], error: type[Exception], said: str, examples: Path, tmp_path: Path,
+def test_options_that_cannot_be_are_mistakes_in_the_call(
+    backend: str, options: dict[str, str], said: str, examples: Path, tmp_path: Path,
 ) -> None:
-    with pytest.raises(error) as caught:
-        transload.convert(examples / "digits" / "digits_float.onnx", "iree-llvm-cpu", tmp_path, options=options, verify=False)
-    assert said in str(caught.value)
+    """Whatever IREE's compiler makes of them: it refuses the program, ends, or falls over."""
+    model, out = examples / "digits" / "digits_float.onnx", tmp_path / "out"
+    with pytest.raises(UsageError, match=said):
+        transload.convert(model, f"iree-{backend}", out, options=options, verify=False)
+    assert not out.exists()
+
+
+def test_what_only_a_model_wants_of_a_device_that_there_is_stays_the_models_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sum is asked about where something was named, and where that is fine, what is said is about the model."""
+    monkeypatch.setattr(target_module, "compiled", lambda program, flags: (None, [["no f64 here", []]]))
+    target = IreeTarget(BACKENDS[0])
+    for device in ("host", "generic"):
+        with pytest.raises(TargetError, match="IREE cannot compile this model"):
+            target._compiled(b"", {"device": device, "triple": ""})
 
 
 def test_a_damaged_program_is_an_error_in_words(examples: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from transload.errors import ConversionError, Finding, merge_findings
+from transload.errors import ConversionError, Finding, UsageError, merge_findings
 from transload.ir import Module, NoneType, Op, TensorType, Value
 from transload.ir.build import Builder, constant_of, part_location
 
@@ -33,14 +33,13 @@ def set_opset(module: Module, opset: int = 0) -> bool:
     """Make the operators those of an opset from 13 to 21, and note it on the module; 0 is the one that runs best."""
     if not opset:
         opset = _usual(module)
-    findings = []
-    if not OLDEST <= opset <= OPSET_WRITTEN:
-        findings.append(Finding("opset", f"is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written"))
-    else:
-        for op in list(module.walk()):
-            if op.dialect == "onnx" and opset < OPSET_WRITTEN:
-                _write_older(op, opset)
-        findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
+    elif not OLDEST <= opset <= OPSET_WRITTEN:
+        raise UsageError(f"option opset is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written",
+                         hint="0 is the one that runs best")
+    for op in list(module.walk()):
+        if op.dialect == "onnx" and opset < OPSET_WRITTEN:
+            _write_older(op, opset)
+    findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
     if findings:
         raise ConversionError(f"the model cannot be written in opset {opset} of ONNX", findings)
     contributed = any(op.name.startswith("onnx.com.microsoft.") for op in module.walk())
