@@ -19,12 +19,13 @@ from .analysis.movement import moved
 from .apart import note_read
 from .artifact_set import REPORT
 from .engine.quantized import dequantize, quantize
-from .errors import MissingFunction, TransloadError
+from .errors import MissingFunction, TransloadError, UsageError
 from .files import is_file, is_folder
 from .ir import FloatType, IntegerType, Module, Op, QuantType, TensorType, Value, dtype_of
 from .ir.borders import RANGE, input_names
 from .ir.types import Type
 from .json_text import of_json_text
+from .shell import quoted
 from .text import parse_type
 
 __all__ = [
@@ -123,11 +124,26 @@ def reported_function(artifact: Path) -> str | None:
     return said if isinstance(said, str) else None
 
 
+def _has(read: Callable[[str | None], Module], function: str | None) -> bool:
+    """Whether a model has a function, even one that does not go with what it is read with."""
+    try:
+        read(function)
+    except MissingFunction:
+        return False
+    except TransloadError:
+        return True
+    return True
+
+
 def of_function(read: Callable[[str | None], Module], asked: str | None, reported: str | None) -> Module:
     """What `read` makes of a model's function: the one that is asked for, else that which an artifact's report says.
 
-    A file of the same model in another format has none of that name: then it is its main one.
+    A file of the same model in another format has none of that name: then it is its main one. Raises `UsageError` where another is
+    asked for, and the model has the one of the report: what differs would be put down to the conversion.
     """
+    if asked is not None and reported not in (None, asked) and _has(read, reported):
+        raise UsageError(f"the artifact was made of the function {reported!r}, and {asked!r} is asked for",
+                         hint=f"leave that out, or convert the model once more with --function {quoted(asked)}")
     if asked is not None or reported is None:
         return read(asked)
     try:
