@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
-    "MissingPackage", "NumberError", "PassError", "PlacementError", "PluginError", "PluginFailure", "PluginShortage",
-    "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit", "Unsupported", "UsageError",
-    "VerificationError", "VerifyError", "after_colon", "causes", "class_name", "is_short", "merge_findings", "no_memory",
-    "shortened", "unwhole",
+    "MissingPackage", "NumberError", "OpenSizes", "PassError", "PlacementError", "PluginError", "PluginFailure",
+    "PluginShortage", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
+    "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "class_name", "is_short",
+    "merge_findings", "no_memory", "shortened", "unwhole",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -342,6 +342,19 @@ class Unsupported(Exception):
         self.why, self.hint = _as_text(why), _as_text(hint)
         super().__init__(self.why)
         self.follows = follows
+
+
+class OpenSizes(Unsupported):
+    """The op needs sizes, or numbers that become constants with the sizes of the inputs, which nobody said yet.
+
+    Where the sizes of all inputs are known, there is nothing to say: a conversion tells then that they depend on numbers.
+    """
+
+    GIVEN = ("the sizes of all inputs are known: this depends on numbers that are given or computed when the model runs, which "
+             "have to be constants in the model")
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, "give the inputs static shapes: --shape NAME:1x224x224x3, in Python inputs=")
 
 
 class Unfit(TypeError, ValueError):

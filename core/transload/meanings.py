@@ -138,8 +138,8 @@ def _has(read: Callable[[str | None], Module], function: str | None) -> bool:
 def of_function(read: Callable[[str | None], Module], asked: str | None, reported: str | None) -> Module:
     """What `read` makes of a model's function: the one that is asked for, else that which an artifact's report says.
 
-    A file of the same model in another format has none of that name: then it is its main one. Raises `UsageError` where another is
-    asked for, and the model has the one of the report: what differs would be put down to the conversion.
+    A file of the same model in another format has none of that name: then it is its main one. Raises `UsageError` where another
+    is asked for, and the model has the one of the report: what differs would be put down to the conversion.
     """
     if asked is not None and reported not in (None, asked) and _has(read, reported):
         raise UsageError(f"the artifact was made of the function {reported!r}, and {asked!r} is asked for",

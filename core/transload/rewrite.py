@@ -37,6 +37,7 @@ from .errors import (
     ConversionError,
     Finding,
     InternalError,
+    OpenSizes,
     PassError,
     PluginFailure,
     TransloadError,
@@ -57,6 +58,7 @@ from .ir.types import FloatType, IntegerType, TensorType
 from .ir.verify import faults_of
 from .likeness import need_like, need_operands_there, need_there
 from .limits import beyond
+from .open_sizes import open_inputs
 from .rewrite_table import RewriteFunction, RewriteTable
 from .trace import traced
 
@@ -324,7 +326,7 @@ class Rewriting:
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _NOT_SERVED)  # the rule's own doing
                 return None
             except Unsupported as reason:
-                why, advice, follows = reason.why, reason.hint, reason.follows
+                why, advice, follows = reason.why, self._advice(reason), reason.follows
             except ConversionError as error:
                 why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or error.message
                 advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint)) or error.hint
@@ -355,6 +357,11 @@ class Rewriting:
         if follows or any(isinstance(result.type, TensorType) and not result.type.is_static for result in op.results):
             self._spoilers.add(op)
         return Finding(op.name, why, tuple(location_names(op.location)[:1]), advice, follows=follows)
+
+    def _advice(self, reason: Unsupported) -> str:
+        """What to do about it: sizes are not asked for where those of all inputs are known."""
+        told = isinstance(reason, OpenSizes) and isinstance(self.root, Module) and not open_inputs(self.root)
+        return OpenSizes.GIVEN if told else reason.hint
 
     def _refuse_faults(self, op: Op, before: Op | None) -> None:
         """Raise `Unsupported` where what a rewrite function made of an op breaks the declarations of the ops it consists of.

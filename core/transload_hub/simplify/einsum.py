@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes
 from transload.ir import Module, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
@@ -55,7 +55,7 @@ def einsum(op: Einsum, rw: Rewriter) -> Value | None:
 def _static_shape(value: Value) -> tuple[int, ...]:
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"is of {value.type}, and products are written out", "give the inputs static shapes")
+        raise OpenSizes(f"is of {value.type}, and products are written out")
     return shape
 
 

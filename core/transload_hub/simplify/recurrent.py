@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import Module, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
@@ -50,7 +50,7 @@ def _if_short(function: Callable[..., Any], steps: int, op: Any, rw: Rewriter) -
 def _static_shape(value: Value, what: str) -> tuple[int, ...]:
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"{what} is of type {value.type}, and steps are written out", "give the inputs static shapes")
+        raise OpenSizes(f"{what} is of type {value.type}, and steps are written out")
     return shape
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import BOOL, I64, Block, Dense, FloatType, IntegerType, Region, TensorType, Type, Value, dtype_of
 from transload.ir.attributes import OpaqueAttr
 from transload.ir.build import Builder, constant_of
@@ -164,7 +164,7 @@ def reshape(rw: Builder, x: Value, shape: Sequence[int]) -> Value:
     if splat is not None:
         return filled(rw, shape, x.element, splat)
     if None in shape_of(x):
-        raise Unsupported(f"a value is of type {x.type}", "give the inputs static shapes: --shape NAME:1x224x224x3")
+        raise OpenSizes(f"a value is of type {x.type}")
     return rw.emit("stablehlo.reshape", x, types=[TensorType(shape, x.element)])
 
 

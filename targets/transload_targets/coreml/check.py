@@ -12,7 +12,7 @@ from typing import Any
 
 from transload.analysis.intervals import Intervals, inside, integer_of, limits, result_intervals
 from transload.contents import STRUCTURE
-from transload.errors import Finding, TargetError, Unsupported, merge_findings
+from transload.errors import Finding, OpenSizes, TargetError, Unsupported, merge_findings
 from transload.ir import Module, Op, TensorType, Value, output_names
 from transload.ir.build import constant_of, is_constant
 from transload.worker import ChildEnded, Limits, Worker
@@ -109,7 +109,7 @@ def _need_sound(value: Value) -> None:
     if not isinstance(type_, TensorType):
         return
     if not type_.is_static:
-        raise Unsupported(f"a tensor is of type {type_}: a size is known only at run time", "give the inputs static shapes")
+        raise OpenSizes(f"a tensor is of type {type_}: a size is known only at run time")
     if 0 in type_.static_shape:
         raise Unsupported(f"a tensor is of type {type_}: Core ML has no empty tensors")
     if constant_of(value) is None:

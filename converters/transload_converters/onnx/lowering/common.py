@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.errors import OpenSizes
 from transload.ir import (
     BOOL,
     F32,
@@ -172,7 +173,7 @@ def static_shape(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"a tensor is of type {value.type}", "give the inputs static shapes")
+        raise OpenSizes(f"a tensor is of type {value.type}")
     return shape
 
 

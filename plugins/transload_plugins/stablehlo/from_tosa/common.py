@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.errors import OpenSizes
 from transload.ir import F32, F64, IntegerType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Unsupported
@@ -23,7 +24,7 @@ def static(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where it is not known (TOSA's shapes are)."""
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"a value is of type {value.type}", "give the inputs static shapes: --shape NAME:1x224x224x3")
+        raise OpenSizes(f"a value is of type {value.type}")
     return shape
 
 

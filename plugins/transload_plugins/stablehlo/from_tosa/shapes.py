@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.errors import RunError
+from transload.errors import OpenSizes, RunError
 from transload.ir import Dense, Op, TensorType, Value
 from transload.ir.build import constant_of
 from transload.ir.types import INDEX
@@ -41,7 +41,7 @@ def operator(op: Op, rw: Rewriter) -> list[Value]:
     found = host().kernel(op.name)
     inputs = [_known(value) for value in op.operands]
     if found is None or any(array is None for array in inputs):
-        raise Unsupported("sizes are computed at run time", "give the inputs static shapes")
+        raise OpenSizes("sizes are computed at run time")
     try:
         sizes = found[0](op, *inputs)
     except RunError as error:

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from transload.errors import OpenSizes
 from transload.ir import BOOL, F32, F64, I8, FloatType, IntegerType, Op, Type, Value, dtype_of, element_type_of
 from transload.ir.build import Builder
-from transload.rewrite import Rewriter, Unsupported
+from transload.rewrite import Rewriter
 from transload_hub.ops.infer import channel_axis
 
 from .. import build
@@ -27,7 +28,7 @@ def static_shape(value: Value) -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"a tensor is of type {value.type}", "give the inputs static shapes")
+        raise OpenSizes(f"a tensor is of type {value.type}")
     return shape
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -67,8 +67,7 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
     if name in LIBRARY:
         return LIBRARY[name](op, rw)
     if name == "shape_assertion" and has_form(op):
-        raise Unsupported("asserts what sizes are, which are known only at run time",
-                          "give the inputs static shapes (inputs=, --shape)")
+        raise OpenSizes("asserts what sizes are, which are known only at run time")
     if op.has_side_effect or not op.results:
         raise Unsupported(
             f"calls {name!r}, which has effects outside of the program",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import I32, IntegerType, Op, TensorType, Value, dtype_of
 from transload.ir.constants import SplatData
 from transload.limits import beyond
@@ -63,8 +63,7 @@ def integers(rw: Rewriter, value: Value, what: str) -> tuple[int, ...]:
     """The numbers of a tensor that must be constant."""
     array = held(rw, value)
     if array is None:
-        raise Unsupported(
-            f"{what} must be constant, and is computed at run time", "give the inputs static shapes (inputs=, --shape)")
+        raise OpenSizes(f"{what} must be constant, and is computed at run time")
     return tuple(int(number) for number in array.reshape(-1))
 
 
@@ -120,8 +119,7 @@ def iota(op: DynamicIota | Iota, rw: Rewriter) -> Value:
 def _sizes(shape: Sequence[int | None]) -> tuple[int, ...]:
     """A shape for `top.Reshape`, whose one unknown size is what is left."""
     if sum(size is None for size in shape) > 1:
-        raise Unsupported(
-            f"more than one size of {list(shape)} is not known", "give the inputs static shapes (inputs=, --shape)")
+        raise OpenSizes(f"more than one size of {list(shape)} is not known")
     return tuple(-1 if size is None else size for size in shape)
 
 
@@ -165,7 +163,7 @@ def broadcast_in_dim(op: BroadcastInDim | DynamicBroadcastInDim, rw: Rewriter) -
 def broadcast(rw: Rewriter, x: Value, dimensions: Sequence[int], shape: Sequence[int | None]) -> Value:
     """`x` whose dimension i becomes dimension `dimensions[i]` of a shape, repeated where it has size 1."""
     if None in shape:
-        raise Unsupported(f"the result's shape {list(shape)} is not known", "give the inputs static shapes (inputs=, --shape)")
+        raise OpenSizes(f"the result's shape {list(shape)} is not known")
     inner = lean(x)
     if inner.rank < x.rank:  # dimensions in front that broadcasting puts in
         dimensions = dimensions[x.rank - inner.rank :]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import ComplexType, IntegerType, Op, QuantType, TensorType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.ir.types import BOOL, IndexType
@@ -57,7 +57,7 @@ def refuse_complex(op: Op) -> None:
 def static(value: Value, what: str = "a tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     if not isinstance(value.type, TensorType) or not value.type.is_static:
-        raise Unsupported(f"{what} is {value.type}: a size is not known", "give the inputs static shapes (inputs=, --shape)")
+        raise OpenSizes(f"{what} is {value.type}: a size is not known")
     return shape_of(value.type)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.errors import OpenSizes
 from transload.ir import F16, I8, I16, UI8, UI16, FloatType, Module, NoneType, Op, TensorType, Value
 from transload.ir.attributes import DenseArray
 from transload.ir.types import F32, INDEX
@@ -254,7 +255,7 @@ def resize(op: Resize, rw: Rewriter) -> Value:
     """The ratio of 1.0 as a stride in units of 2^-shift, or as a float."""
     scale, offset = _sizes(op.scale, "the scale"), _sizes(op.offset, "the offset")
     if None in op.input.shape or None in op.result.shape:
-        raise Unsupported("sizes are known only when the model runs", "give the inputs static shapes")
+        raise OpenSizes("sizes are known only when the model runs")
     size: Any = op.input.shape[1:3]
     out: Any = op.result.shape[1:3]
     mode = "NEAREST" if op.mode == "NEAREST_NEIGHBOR" else op.mode

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Unsupported
+from transload.errors import OpenSizes, Unsupported
 from transload.ir import (
     BF16,
     BOOL,
@@ -83,8 +83,7 @@ def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"{what} is of type {value.type}, a size of which is known only at run time",
-                          "give the inputs static shapes")
+        raise OpenSizes(f"{what} is of type {value.type}, a size of which is known only at run time")
     return shape
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.errors import OpenSizes
 from transload.ir import BOOL, I8, I16, I32, FloatType, Op, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
@@ -39,7 +40,7 @@ def static_shape(value: Value, what: str = "the tensor") -> tuple[int, ...]:
     """The shape of a value; `Unsupported` where a size is not known."""
     shape = value.known_shape
     if shape is None:
-        raise Unsupported(f"{what} is of type {value.type}, and TOSA needs sizes that are known", "give the inputs static shapes")
+        raise OpenSizes(f"{what} is of type {value.type}, and TOSA needs sizes that are known")
     return shape
 
 
