@@ -67,10 +67,10 @@ def hdf5(weights: Mapping[str, np.ndarray], attributes: Mapping[str, Mapping[str
 
 
 def keras_file(path: Path, config: Mapping[str, Any], weights: Mapping[str, np.ndarray], packed: int = zipfile.ZIP_STORED,
-               **options: Any) -> Path:
-    """A `.keras` file; `options` are h5py's for every array."""
+               version: str = "3.5.0", **options: Any) -> Path:
+    """A `.keras` file of a version; `options` are h5py's for every array."""
     with zipfile.ZipFile(path, "w", packed) as file:
-        file.writestr("metadata.json", json.dumps({"keras_version": "3.5.0"}))
+        file.writestr("metadata.json", json.dumps({"keras_version": version}))
         file.writestr("config.json", json.dumps(config))
         file.writestr("model.weights.h5", hdf5(weights, **options))
     return path

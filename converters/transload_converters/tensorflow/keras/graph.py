@@ -16,9 +16,11 @@ from transload.ir.attributes import FloatAttr
 
 from .promotion import promoted
 
-__all__ = ["Graph", "Shape", "broadcast", "conv_size", "f32", "shape_of"]
+__all__ = ["LATEST", "Graph", "Shape", "broadcast", "conv_size", "f32", "shape_of"]
 
 Shape = tuple[int, ...]
+LATEST = 1000
+"""The second number of a version that says none: later than all there are."""
 
 
 def f32(value: float) -> FloatAttr:
@@ -53,17 +55,21 @@ class Graph:
     """Emits ops at the end of a block.
 
     `scope` is the name of the layer at work: its ops are called `scope/Op`, and the one that gives its result `scope`.
-    `keras` is the version of Keras that wrote the file: what some names mean has changed.
+    `keras` and `minor` are the version of Keras that wrote the file: what some names mean has changed.
     """
 
-    def __init__(self, block: Block, keras: int = 3) -> None:
-        self.block, self.keras = block, keras
+    def __init__(self, block: Block, keras: int = 3, minor: int = LATEST) -> None:
+        self.block, self.keras, self.minor = block, keras, minor
         self.scope = ""
         self._ops = allowance().ops
         self._constants: dict[Any, Value] = {}
         self._names: dict[str, int] = {}
         self.taken: set[str] = set()
         """Names of layers that an op has."""
+
+    def since(self, major: int, minor: int) -> bool:
+        """Whether Keras is of this version, or a later one."""
+        return (self.keras, self.minor) >= (major, minor)
 
     # --- the basis
 

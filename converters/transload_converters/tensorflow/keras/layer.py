@@ -19,7 +19,7 @@ from .graph import Graph, Shape
 
 __all__ = [
     "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "WeightFault",
-    "call_layer", "element_named", "flatten", "foreign", "mapped", "rule_of", "snake"]
+    "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "rule_of", "snake"]
 
 class WeightFault(ReadError):
     """A weight that is not there, or not as its layer needs it: no size of a batch is the reason."""
@@ -52,6 +52,7 @@ class LayerRule:
     makes them: `"~x"` is not trained, `"x:use_bias"` is there where the config says `use_bias`, and where it says nothing.
     `parts(config)` are the layers inside, by attribute. `passes_mask`: what it gives has the mask of what it is given (a number:
     from that version of Keras on); what other layers give has none but what they set, as Keras has it with `supports_masking`.
+    `ends_masks`: from which version of Keras on what it is given has no mask any more once it was called, wherever else it goes.
     `casts`: what it is given becomes numbers of the layer's own type.
     """
 
@@ -59,6 +60,7 @@ class LayerRule:
     variables: Sequence[str] | Callable[[Mapping[str, Any]], Sequence[str]] = ()
     parts: Callable[[Mapping[str, Any]], Iterable[tuple[str, Any]]] | None = None
     passes_mask: bool | int = False
+    ends_masks: tuple[int, int] | None = None
     casts: bool = True
 
     def variables_of(self, config: Mapping[str, Any]) -> list[Variable]:
@@ -198,6 +200,12 @@ def _no_numbers(dtype: Any) -> Unsupported:
     return Unsupported(f"it computes with numbers of the policy {str(called or name)[:80]}", known)
 
 
+def ends_masks(g: Graph, layer: Layer) -> bool:
+    """Whether a layer ends the masks of what it is given (`LayerRule.ends_masks`) in the version of Keras that wrote the file."""
+    since = layer.rule.ends_masks if layer.rule is not None else None
+    return since is not None and g.since(*since)
+
+
 class Call:
     """One call of a layer: what its rule sees.
 
@@ -264,6 +272,17 @@ class Call:
         if mask is not None:
             self.masks[value] = self.g.cast(mask, BOOL)
             self.masked.add(value)
+
+    def end_masks(self, *values: Value) -> None:
+        """Take the masks off values, for all that is called from now on, where the layer's rule says so (`ends_masks`)."""
+        if self.ends_masks:
+            for value in values:
+                self.masks.pop(value, None)
+
+    @property
+    def ends_masks(self) -> bool:
+        """Whether the layer ends masks in the version of Keras that wrote the file."""
+        return ends_masks(self.g, self.layer)
 
     def part(self, name: str) -> Layer:
         """A layer inside."""

@@ -15,7 +15,7 @@ from transload.budget import VARIABLE, allowance, more_than
 from transload.errors import ReadError, Unsupported
 from transload.ir import Value
 
-from .layer import LAYERS, MAX_DEPTH, Call, Layer, flatten, foreign, mapped, rule_of, snake
+from .layer import LAYERS, MAX_DEPTH, Call, Layer, ends_masks, flatten, foreign, mapped, rule_of, snake
 
 __all__ = ["Ref", "calls_of", "input_layers", "layer_tree", "output_refs"]
 
@@ -37,6 +37,14 @@ class LayerCall:
     number: int
     positional: list[Any]
     named: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.layer.name, self.number
+
+    def needed(self) -> list[tuple[str, int]]:
+        """The calls whose results it is given, in the order of its arguments."""
+        return [(ref.layer, ref.call) for ref in flatten([self.positional, self.named]) if isinstance(ref, Ref)]
 
 
 # --- the tree of layers
@@ -296,6 +304,7 @@ def functional(call: Call, *given: Any) -> Any:
     tensors = [value for value in flatten(list(given)) if isinstance(value, Value)]
     if len(tensors) != len(inputs):
         raise Unsupported(f"it has {len(inputs)} inputs, and is called with {len(tensors)}")
+    _mask_given(call, tensors)
     values: dict[Ref, Value] = {}
     for layer, value in zip(inputs, tensors, strict=True):
         values[Ref(layer.name, 0, 0)] = value
@@ -306,11 +315,20 @@ def functional(call: Call, *given: Any) -> Any:
             raise Unsupported(f"result {leaf.result} of call {leaf.call} of {leaf.layer!r} is used, and there is none such")
         return values[leaf] if isinstance(leaf, Ref) else leaf
 
-    for each in _in_order(model, set(values), [ref for ref in flatten(outputs) if isinstance(ref, Ref)]):
+    calls = _in_order(model, set(values), [ref for ref in flatten(outputs) if isinstance(ref, Ref)])
+    if any(ends_masks(call.g, part) for _, part in model.walk()):
+        calls = iter(_by_depth(list(calls)))
+    for each in calls:
         made = call.apply(each.layer, *mapped(each.positional, value_of), **mapped(each.named, value_of))
         for number, value in enumerate(flatten(made)):
             values[Ref(each.layer.name, each.number, number)] = value
     return mapped(outputs, value_of)
+
+
+def _mask_given(call: Call, tensors: Iterable[Value]) -> None:
+    """Let what a model is given have the masks that it is called with (`mask`), whatever it had."""
+    for value, mask in zip(tensors, flatten(call.arguments.get("mask")), strict=False):
+        call.set_mask(value, mask if isinstance(mask, Value) else None)
 
 
 def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator[LayerCall]:
@@ -327,9 +345,7 @@ def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator
                 continue
             if key not in calls:
                 raise Unsupported(f"call {key[1]} of its layer {key[0]!r} is used, and there is no such call")
-            used = flatten([calls[key].positional, calls[key].named])
-            needed = [(ref.layer, ref.call) for ref in used if isinstance(ref, Ref)]
-            open_ = [other for other in needed if other not in known and state.get(other) != 2]
+            open_ = [other for other in calls[key].needed() if other not in known and state.get(other) != 2]
             if not open_:
                 state[key] = 2
                 stack.pop()
@@ -338,7 +354,25 @@ def _in_order(model: Layer, there: set[Ref], outputs: Iterable[Ref]) -> Iterator
             if state.get(key) == 1:
                 raise Unsupported(f"its layers call each other in a circle, {key[0]!r} among them")
             state[key] = 1
-            stack += open_
+            stack += reversed(open_)
+
+
+def _by_depth(calls: list[LayerCall]) -> list[LayerCall]:
+    """Calls, each after those it needs, in the order in which Keras runs them, which matters where a layer ends masks.
+
+    What the most calls follow each other behind comes first; all calls of a layer are as deep as the deepest that was met before.
+    Of calls as deep as each other those come first that are met first, from the last one on.
+    """
+    there = {call.key: call for call in calls}
+    depths: dict[tuple[str, int], int] = {}
+    of_layer: dict[str, int] = {}
+    for call in reversed(calls):
+        depth = max(depths.get(call.key, 0), of_layer.get(call.layer.name, 0))
+        depths[call.key] = of_layer[call.layer.name] = depth
+        for other in call.needed():
+            if other in there:
+                depths[other] = max(depths.get(other, 0), depth + 1)
+    return [there[key] for key in sorted(depths, key=lambda key: -depths[key])]
 
 
 def _numbered(model: Layer, outputs: Iterable[Ref]) -> dict[tuple[str, int], LayerCall]:
@@ -356,7 +390,7 @@ def _numbered(model: Layer, outputs: Iterable[Ref]) -> dict[tuple[str, int], Lay
         if part.class_name in _MODELS and used.get(part.name) and 0 not in used[part.name] and isinstance(nodes[0], list):  # type: ignore[index]
             for call in calls[part.name]:
                 call.number += 1
-    return {(name, call.number): call for name, several in calls.items() for call in several}
+    return {call.key: call for several in calls.values() for call in several}
 
 
 _MODELS = ("Functional", "Model", "Sequential")
@@ -365,6 +399,7 @@ _MODELS = ("Functional", "Model", "Sequential")
 @LAYERS.layer("Sequential", parts=members, casts=False)
 def sequential(call: Call, x: Any) -> Any:
     """One layer after the other."""
+    _mask_given(call, [x])
     for layer in call.layer.parts.values():
         if layer.class_name != "InputLayer":
             x = call.apply(layer, x)

@@ -6,6 +6,7 @@ A file says which layers there are and how they call each other, not what they c
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -17,7 +18,7 @@ from transload.ir.verify import check
 from transload.plugin import Source
 
 from .archive import DAMAGED, KerasFile, read_file
-from .graph import Graph
+from .graph import LATEST, Graph
 from .judged import CODE, refuse_code, refuse_other_form
 from .layer import BROKEN, Layer, WeightFault, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
@@ -87,7 +88,7 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     module = new_module()
     function = module.add_function("main", types, list(layers))
     arguments = list(function.regions[0].block.arguments)
-    graph = Graph(function.regions[0].block, _major(file.version))
+    graph = Graph(function.regions[0].block, *_version(file.version))
     masks: dict[Value, Value] = {}
     try:
         result = call_layer(graph, model, arguments, {}, masks, outermost=True)
@@ -107,10 +108,12 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     return module
 
 
-def _major(version: str) -> int:
-    """The first number of Keras's version; files that say none are of the last that did not."""
-    first = version.partition(".")[0]
-    return int(first) if first.isascii() and first.isdigit() and len(first) < 4 else 2 if not version else 3
+def _version(version: str) -> tuple[int, int]:
+    """The first numbers of Keras's version; files that say none are of the last that did not."""
+    numbers = re.match(r"([0-9]{1,3})(?:\.([0-9]{1,3}))?(?![0-9])", version)
+    if numbers is None:
+        return (3 if version else 2), LATEST
+    return int(numbers[1]), LATEST if numbers[2] is None else int(numbers[2])
 
 
 def _refuse_unknown(model: Layer) -> None:

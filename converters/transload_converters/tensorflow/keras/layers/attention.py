@@ -31,7 +31,7 @@ def _multi_head_variables(config: Mapping[str, Any]) -> Sequence[str]:
     return [name.removeprefix("_") for name in _dense_variables(config)]
 
 
-@LAYERS.layer("MultiHeadAttention", variables=_multi_head_variables)
+@LAYERS.layer("MultiHeadAttention", variables=_multi_head_variables, ends_masks=(3, 8))
 def multi_head(call: Call, query: Value, value: Value, key: Value | None = None, *more: Any) -> Any:
     """Attention of several heads, over one dimension or several (`attention_axes`)."""
     g = call.g
@@ -49,7 +49,9 @@ def multi_head(call: Call, query: Value, value: Value, key: Value | None = None,
     axis = -1 if len(axes) == 1 else list(range(scores.rank - len(axes), scores.rank))
     flat = masked_softmax(g, scores, _for_heads(g, mask, scores.rank, len(axes)), axis, _zeros(call, query))
     y = g.einsum(f"{scores_of},{source}->{letters}", flat, heads[2])
-    return _finished(call, y, flat, query, 2)
+    made = _finished(call, y, flat, query, 2)
+    call.end_masks(query, value, key)
+    return made
 
 
 def _for_heads(g: Graph, mask: Value | None, rank: int, axes: int) -> Value | None:
@@ -86,12 +88,15 @@ def _finished(call: Call, y: Value, scores: Value, query: Value, bound: int, pre
 
 
 def _attention_mask(call: Call, query: Value, value: Value, key: Value, more: Sequence[Any]) -> Value | None:
-    """All that limits attention, as [batch, queries, keys]: masks of the tensors, a mask given, what lies ahead, a window."""
+    """All that limits attention, as [batch, queries, keys]: masks of the tensors, a mask given, what lies ahead, a window.
+
+    A layer that ends masks takes that of the queries from their tensor alone, whatever `query_mask` it is given.
+    """
     g = call.g
     given = dict(zip(("query_mask", "value_mask", "key_mask", "attention_mask"), more, strict=False)) | call.arguments
     parts: list[Value] = []
     for name, tensor, axis in (("query_mask", query, -1), ("value_mask", value, -2), ("key_mask", key, -2)):
-        mask = given.get(name)
+        mask = given.get(name) if name != "query_mask" or not call.ends_masks else None
         mask = mask if isinstance(mask, Value) else call.mask(tensor) if name != "key_mask" or key is not value else None
         if mask is not None:
             parts.append(g.expand(g.cast(mask, BOOL), axis))
