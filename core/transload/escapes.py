@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["escaped"]
+__all__ = ["escaped", "spelt"]
 
 
 def escaped(text: str, keeps: str = "") -> str:
@@ -10,3 +10,11 @@ def escaped(text: str, keeps: str = "") -> str:
     return "".join(
         character if character.isprintable() or character in keeps else character.encode("unicode_escape").decode("ascii")
         for character in text)
+
+
+def spelt(text: str) -> str:
+    """Text whose halves of characters are spelt out, as `\\udcff`: what is written as UTF-8 has none.
+
+    Files have them where a JSON text names one alone, and Python has one for each byte of a text that is no UTF-8.
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from .budget import VARIABLE, allowance
+from .escapes import spelt
 
 __all__ = ["LEVELS", "json_text", "of_json_text", "plain", "room_for_json", "values_of_json"]
 
@@ -46,28 +47,27 @@ def plain(value: Any, levels: int = 2 * LEVELS) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _spelt(value)
+        return spelt(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return _number(float(value))
     if isinstance(value, Mapping):
-        return {_spelt(str(key)): plain(entry, levels - 1) for key, entry in value.items()}
+        return {spelt(str(key)): plain(entry, levels - 1) for key, entry in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name), levels - 1) for field in fields(value)}
     if isinstance(value, list | tuple | Set):
         return [plain(entry, levels - 1) for entry in value]
     if hasattr(value, "dtype") and hasattr(value, "tolist"):
         return plain(value.tolist(), levels - 1)
-    return _spelt(str(value))
+    return spelt(str(value))
 
 
-def _spelt(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
+_NAMED_HALF = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
+_NAMED_HALF_BYTES = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+"""What is half of a character in JSON, or may be, of a character that is written as two."""
 _HALF = re.compile(r"\\u(d[89a-f][0-9a-f]{2})")
-"""As `_spelt` has halves of characters."""
+"""As `spelt` has halves of characters."""
 
 
 def of_json_text(text: str) -> Any:
@@ -101,7 +101,7 @@ def room_for_json(size: int) -> int:
 
 
 def values_of_json(text: bytes | str, size: int) -> Any:
-    """What JSON says that was packed in a file of `size` bytes.
+    """What JSON says that was packed in a file of `size` bytes, its halves of characters spelt out (`spelt`): they are in names.
 
     Raises `ValueError` for what is no JSON, is nested without end, or would take more memory than the values of a model may
     (`Allowance.memory`), or than 64 times the file.
@@ -113,6 +113,32 @@ def values_of_json(text: bytes | str, size: int) -> Any:
         raise ValueError(f"its {len(text):,} characters would take about {needed:,} bytes of memory, which "
                          f"{VARIABLE}=memory={needed} allows")
     try:
-        return json.loads(text)
+        found = json.loads(text)
     except RecursionError:
         raise ValueError("it is nested without end") from None
+    return _all_spelt(found) if _may_have_halves(text) else found
+
+
+def _may_have_halves(text: bytes | str) -> bool:
+    """Whether JSON may name halves of characters, as escapes or, as Python reads it, in bytes that are no UTF-8."""
+    if isinstance(text, str):
+        return _NAMED_HALF.search(text) is not None
+    return b"\0" in text[:4] or _NAMED_HALF_BYTES.search(text) is not None  # with zeros it is in another encoding
+
+
+def _all_spelt(value: Any) -> Any:
+    """The same values, of which all texts are spelt out; lists and dictionaries are changed, which nobody else has."""
+    outermost = [value]
+    pending: list[Any] = [outermost]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, dict):
+            for key in [key for key in item if spelt(key) != key]:
+                item[spelt(key)] = item.pop(key)
+        for place in item if isinstance(item, dict) else range(len(item)):
+            entry = item[place]
+            if isinstance(entry, str):
+                item[place] = spelt(entry)
+            elif isinstance(entry, dict | list):
+                pending.append(entry)
+    return outermost[0]

@@ -149,3 +149,9 @@ def test_references_to_one_long_vector_are_counted() -> None:
     with pytest.raises(ReadError, match="more often than its size allows"):
         for table in FlatFile(built(many), "x").root().tables(0):
             table.numbers(0, "i")
+
+
+def test_a_string_that_is_no_utf_8_is_spelt_out() -> None:
+    """As MLIR text has names of bytes: `loc("\\FE")`."""
+    data = built(lambda builder: builder.table(layout((0, "O")), (builder.string("q\udcfe"),)))
+    assert b"q\\udcfe\0" in data

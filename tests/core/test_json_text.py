@@ -82,3 +82,16 @@ def test_a_conversion_whose_file_has_such_a_name(examples: Path, tmp_path: Path)
     assert transload.run(made.files[0], {"image": np.zeros((1, 8, 8, 1), np.int8)})
     transload.convert(examples / "digits" / "digits_int8.tflite", "tosa", tmp_path / "out", verify=False)
     assert not made.files[0].exists()
+
+
+@pytest.mark.parametrize("text", [
+    r'{"a": ["\ud800", {"b\udfff": "\ud83d\ude00"}], "c": 1}', '{"a": ["\ud800", {"b\udfff": "\U0001F600"}], "c": 1}'])
+@pytest.mark.parametrize("encoding", ["", "utf-8", "utf-16"])
+def test_halves_of_characters_are_spelt_out(text: str, encoding: str) -> None:
+    """Names of a file go into others, which are UTF-8."""
+    data = text.encode(encoding, "surrogatepass") if encoding else text
+    assert values_of_json(data, 0) == {"a": ["\\ud800", {"b\\udfff": "\U0001F600"}], "c": 1}
+
+
+def test_a_text_alone_is_spelt_out() -> None:
+    assert values_of_json(r'"\ud800"', 0) == "\\ud800"

@@ -399,7 +399,7 @@ def _output_names(module: Json) -> list[str | None]:
         signature = entry.get("signature")
         if entry["fqn"].text() == "" and signature is not None:
             try:
-                tree = json.loads(signature["out_spec"].text())
+                tree = values_of_json(signature["out_spec"].text(), 0)
                 return _leaves(tree[1], None, 0)
             except (ValueError, TypeError, KeyError, IndexError, RecursionError, AttributeError):
                 return []
@@ -415,7 +415,7 @@ def _leaves(tree: Any, name: str | None, depth: int) -> list[str | None]:
         return [name]
     keys: list[Any] = [None] * len(children)
     if "dict" in str(tree["type"]).lower() or "output" in str(tree["type"]).lower():
-        context = json.loads(tree["context"]) if isinstance(tree["context"], str) else tree["context"]
+        context = values_of_json(tree["context"], 0) if isinstance(tree["context"], str) else tree["context"]
         keys = context if isinstance(context, list) and len(context) == len(children) else keys
     found: list[str | None] = []
     for place, (key, child) in enumerate(zip(keys, children, strict=True)):

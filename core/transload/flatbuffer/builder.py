@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ConversionError
+from ..escapes import spelt
 
 __all__ = ["FlatBuilder", "Layout", "layout"]
 
@@ -106,10 +107,10 @@ class FlatBuilder:
             self._put(bytes(gap), gap)
 
     def string(self, text: str) -> int:
-        """A string; equal ones are stored once."""
+        """A string; equal ones are stored once. What is no character in it is spelt out: strings are UTF-8."""
         place = self._strings.get(text)
         if place is None:
-            data = text.encode()
+            data = spelt(text).encode()
             end = 1 + -(self.size + len(data) + 1) % 4  # a zero byte ends a string
             place = self._strings[text] = self._put(_LENGTH(len(data)) + data + bytes(end), 4 + len(data) + end)
         return place
