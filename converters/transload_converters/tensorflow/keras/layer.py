@@ -19,7 +19,7 @@ from .graph import Graph, Shape
 
 __all__ = [
     "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "WeightFault",
-    "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "rule_of", "snake"]
+    "broken_words", "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "rule_of", "snake"]
 
 class WeightFault(ReadError):
     """A weight that is not there, or not as its layer needs it: no size of a batch is the reason."""
@@ -316,6 +316,14 @@ BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, Arithmeti
 """What a config that Keras did not write leads to, where its numbers are used."""
 
 
+def broken_words(error: Exception) -> str:
+    """What is said of a config that led to one of `BROKEN`."""
+    why = f"{type(error).__name__}: {str(error)[:200]}"
+    if isinstance(error, OverflowError):
+        why = "a number in it is greater than sizes, or what is computed with, can be"
+    return f"its config is not one that Keras writes: {why}"
+
+
 def call_layer(
     g: Graph, layer: Layer, positional: Sequence[Any], named: Mapping[str, Any], masks: dict[Value, Value],
     outermost: bool = False,
@@ -346,9 +354,7 @@ def call_layer(
     except TransloadError:
         raise
     except BROKEN as error:
-        raise ReadError(
-            f"layer {layer.name!r} ({layer.class_name}): its config is not one that Keras writes: {type(error).__name__}: "
-            f"{str(error)[:200]}") from None
+        raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {broken_words(error)}") from None
     finally:
         g.scope = outer
 

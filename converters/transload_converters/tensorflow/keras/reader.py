@@ -20,7 +20,7 @@ from transload.plugin import Source
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import LATEST, Graph
 from .judged import CODE, refuse_code, refuse_other_form
-from .layer import BROKEN, Layer, WeightFault, call_layer, flatten
+from .layer import BROKEN, Layer, WeightFault, broken_words, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
@@ -52,8 +52,7 @@ def _named(name: str) -> Iterator[None]:
     except Unsupported as error:
         raise ReadError(f"{name}: {error.why}", hint=error.hint) from None
     except BROKEN as error:
-        why = f"{type(error).__name__}: {str(error)[:200]}"
-        raise ReadError(f"{name}: its config is not one that Keras writes: {why}", hint=DAMAGED) from None
+        raise ReadError(f"{name}: {broken_words(error)}", hint=DAMAGED) from None
 
 
 def outline(source: Source) -> tuple[list[str], list[str]]:

@@ -246,6 +246,8 @@ LAMBDA = {"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}}
     ([entry("Identity", "a", "out"), entry("Identity", "out", "a")], "its layers call each other in a circle"),
     ([entry("Dense", "out", "x", units="many")], r"layer 'out' \(Dense\): its config is not one that Keras writes"),
     ([entry("Dense", "out", "x")], "its config is not one that Keras writes: KeyError"),
+    ([entry("RepeatVector", "r", "x", n=2), entry("ZeroPadding1D", "out", "r", padding=[0, 10**11])],
+     r"layer 'out' .*Keras writes: a number in it is greater than sizes"),
     ([entry("Dense", "out", "x", units=3)], r"its weight 'kernel' has the shape \[3, 2\], where \[3, 3\] is needed"),
     ([entry("Dense", "out", "x", units=2, dtype="complex64")], "it computes with numbers of type complex64"),
     ([entry("Dense", "out", "x", units=2, dtype={"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}})],
