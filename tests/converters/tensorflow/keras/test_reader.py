@@ -460,3 +460,25 @@ def test_outputs_have_the_names_of_their_keys(tmp_path: Path) -> None:
     assert list(found) == ["a", "m", "m_1", "z"]
     np.testing.assert_array_equal(found["z"], np.maximum(x, 0))
     np.testing.assert_allclose(found["a"], np.tanh(x), rtol=1e-5, atol=1e-6)
+
+
+def adapted(path: Path, class_name: str, alpha: int | None) -> Path:
+    """An `.h5` file of a layer after `enable_lora`, as Keras lists it: the kernel, which is trained no more, comes last."""
+    held = {"bias": BIAS, "lora_kernel_a": np.array([[1], [2], [3]], np.float32), "lora_kernel_b": np.array([[4, 5]], np.float32),
+            "kernel": KERNEL}
+    layer = entry(class_name, "d", "x", units=2, equation="ab,bc->ac", bias_axes="c", lora_rank=1, lora_alpha=alpha)
+    return h5_file(path, functional([input_entry("x", [1, 3]), layer], ["x"], ["d"]), {"d": held}, "3.15.1")
+
+
+@pytest.mark.parametrize(("class_name", "alpha", "scale"), [("Dense", None, 1), ("Dense", 1, 1), ("EinsumDense", 3, 3)])
+def test_what_was_trained_beside_a_kernel_is_part_of_it(tmp_path: Path, class_name: str, alpha: int | None, scale: int) -> None:
+    x = np.array([[1, -1, 2]], np.float32)
+    found = transload.run(transload.load(adapted(tmp_path / "m.h5", class_name, alpha)), {"x": x})
+    kernel = KERNEL + scale * np.array([[4, 5], [8, 10], [12, 15]], np.float32)
+    np.testing.assert_allclose(found["d"], x @ kernel + BIAS, rtol=1e-6)
+
+
+def test_a_share_that_keras_does_not_load_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ReadError, match=r"layer 'd' \(Dense\): it has lora_alpha=3 and lora_rank=1") as caught:
+        transload.load(adapted(tmp_path / "m.h5", "Dense", 3))
+    assert "save the model as .keras" in str(caught.value.hint)
