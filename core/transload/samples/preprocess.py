@@ -23,6 +23,7 @@ from ..files import atomic_path, exists, is_folder, need_file
 from ..shell import quoted
 from ..suggest import nearest
 from ..toml_text import MAX_BYTES, toml_table
+from .preprocess_text import lines_of, lines_of_fused, numbers_text, sizes_text, toml_string
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +108,7 @@ class Preprocess:
             raise UsageError(f"preprocessing: keep_aspect_ratio is {self.keep_aspect_ratio!r}; true or false")
         for name, own in self.inputs.items():
             if own.inputs:
-                raise UsageError(f"preprocessing: [inputs.{_text(name)}] has inputs of its own, of which there are none")
+                raise UsageError(f"preprocessing: [inputs.{toml_string(name)}] has inputs of its own, of which there are none")
         self._need_effects()
 
     def has_effect(self, name: str) -> bool:
@@ -181,7 +182,7 @@ class Preprocess:
             if name not in known:
                 guess = nearest(name, known)
                 raise UsageError(
-                    f"preprocessing: [inputs.{_text(name)}] is for an input that there is not",
+                    f"preprocessing: [inputs.{toml_string(name)}] is for an input that there is not",
                     hint=f"did you mean {guess!r}?" if guess else f"the inputs are {', '.join(map(repr, known)) or 'none'}")
 
     def of(self, name: str) -> Preprocess:
@@ -209,11 +210,13 @@ class Preprocess:
         crop = own.crop or (rows, columns)
         resize = own.resize_dims or crop
         if crop != (rows, columns):
-            raise UsageError(f"images are cropped to {_by(crop)} pixels, and input {name!r} takes {rows}x{columns}")
+            raise UsageError(f"images are cropped to {sizes_text(crop)} pixels, and input {name!r} takes {rows}x{columns}")
         if resize[0] < rows or resize[1] < columns:
-            raise UsageError(f"images are resized to {_by(resize)} pixels, and input {name!r} takes {rows}x{columns}: more")
+            raise UsageError(
+                f"images are resized to {sizes_text(resize)} pixels, and input {name!r} takes {rows}x{columns}: more")
         if rows * columns > MOST_PIXELS:
-            raise UsageError(f"input {name!r} takes images of {_by(crop)} pixels, more than {MOST_PIXELS:,}", hint="give an .npy")
+            raise UsageError(
+                f"input {name!r} takes images of {sizes_text(crop)} pixels, more than {MOST_PIXELS:,}", hint="give an .npy")
         mean, scale, span = _arithmetic(own, name, type_, limits, channels)
         ready = replace(
             own, resize_dims=resize, crop=crop, pixel_format=pixel_format, channel_format=layout, mean=mean, scale=scale)
@@ -221,10 +224,10 @@ class Preprocess:
 
     def as_toml(self) -> str:
         """The text of `preprocess.toml`: what is said, and not what follows from the input."""
-        lines = [*_lines(self), *_fused_lines(self, "fused")]
+        lines = [*lines_of(self), *lines_of_fused(self, "fused")]
         for name, own in self.inputs.items():
-            table = f"inputs.{_text(name)}"
-            lines += ["", f"[{table}]", *_lines(own), *_fused_lines(own, f"{table}.fused")]
+            table = f"inputs.{toml_string(name)}"
+            lines += ["", f"[{table}]", *lines_of(own), *lines_of_fused(own, f"{table}.fused")]
         return "\n".join(["# What becomes of an image: resized, cropped in the middle, then (x - mean) * scale.", *lines]) + "\n"
 
     def write(self, path: str | Path) -> Path:
@@ -350,11 +353,11 @@ class Settled:
     def __str__(self) -> str:
         """In words, for notes."""
         own = self.preprocess
-        text = f"{_by(own.resize_dims or ())} pixels for input {self.name!r}"
+        text = f"{sizes_text(own.resize_dims or ())} pixels for input {self.name!r}"
         if own.keep_aspect_ratio:
             text += " (letterbox)" if own.keep_ratio_mode == "letterbox" else " (short side)"
         if own.crop != own.resize_dims:
-            text += f", of which {_by(own.crop or ())}"
+            text += f", of which {sizes_text(own.crop or ())}"
         return f"{text}, {self.arithmetic}"
 
     def is_like(self, other: Settled) -> bool:
@@ -370,7 +373,7 @@ class Settled:
         own = self.preprocess
         if self.span is not None:
             return f"0 to 255 as {self.span[0]:g} to {self.span[1]:g}"
-        return f"(x - {_few(own.mean)}) * {_few(own.scale)}, {own.pixel_format}, {own.channel_format}"
+        return f"(x - {numbers_text(own.mean)}) * {numbers_text(own.scale)}, {own.pixel_format}, {own.channel_format}"
 
 
 def turned_for(array: np.ndarray, type_: Type | None) -> np.ndarray:
@@ -545,57 +548,3 @@ def _written(value: Any) -> str:
     from ..ir.given import written
 
     return written(value)
-
-
-def _lines(own: Preprocess) -> list[str]:
-    """What is said, a line each."""
-    lines = []
-    for each in fields(own):
-        value = getattr(own, each.name)
-        if each.name in ("inputs", "fused") or value is None or (value == each.default and not own.keep_aspect_ratio):
-            continue
-        if isinstance(value, bool):
-            text = str(value).lower()
-        elif each.name == "stored":
-            lines.append(f"# The integers that go in stand for these numbers: {_integers(own)}.")
-            text = _text(str(value))
-        elif isinstance(value, str):
-            text = _text(value)
-        else:
-            text = str(list(value) if isinstance(value, tuple) else value)
-        lines.append(f"{each.name} = {text}")
-    return lines
-
-
-def _integers(own: Preprocess) -> str:
-    """How pixels become the integers that go in, in words."""
-    assert own.stored is not None
-    step, zero = own.stored.scale, own.stored.zero_point
-    if not own.mean or not own.scale:
-        return f"number / {step:g} + {zero}, rounded"
-    scale = [by / step for by in own.scale]
-    mean = [of - zero / by for of, by in zip(own.mean, scale, strict=True)] if len(own.mean) == len(scale) else own.mean
-    return f"(x - {_few(mean)}) * {_few(scale)}, rounded"
-
-
-def _fused_lines(own: Preprocess, table: str) -> list[str]:
-    if own.fused is None:
-        return []
-    return ["", "# What the program itself does with the pixels that it takes.", f"[{table}]", *_lines(own.fused)]
-
-
-def _text(value: str) -> str:
-    """A basic string of TOML, which escapes as JSON does."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _by(sizes: Sequence[int]) -> str:
-    return "x".join(map(str, sizes))
-
-
-def _few(numbers: Sequence[float] | None) -> str:
-    """Numbers of the channels, one where all are the same."""
-    shown = [f"{number + 0.0:g}" for number in numbers or ()]  # no number is -0
-    return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"
