@@ -137,4 +137,6 @@ def need(value: Any, kind: type | UnionType, function: str, what: str) -> None:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Mapping) and (others := [key for key in value if not isinstance(key, str)]):
+        return f"a {type(value).__name__} with the key {others[0]!r:.100}"
     return f"{value!r:.100}" if isinstance(value, str | PathLike) else type(value).__name__

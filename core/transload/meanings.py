@@ -8,6 +8,7 @@ float model.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -56,26 +57,32 @@ def quantized_tensors(module: Module) -> dict[str, QuantType]:
 
 def quantized_at_once(function: Op) -> dict[str, QuantType]:
     """The types that a function's inputs of floats become before anything computes with them, by name: those with one scale."""
-    found = {}
-    for name, value in zip(input_names(function), function.regions[0].block.arguments, strict=True):
-        element = _quantized_as(value) if value.is_float else None
+    arguments, found = function.regions[0].block.arguments, {}
+    taken = _quantized_as(function) if any(value.is_float for value in arguments) else {}
+    for name, value in zip(input_names(function), arguments, strict=True):
+        types = taken.get(value, set()) if value.is_float else set()
+        element = next(iter(types)) if len(types) == 1 else None
         if element is not None and element.per_tensor:
             found[name] = element
     return found
 
 
-def _quantized_as(value: Value) -> QuantType | None:
-    """The one type to which a value is quantized wherever it is taken, or moved and then taken; None where there is no such."""
-    found, pending, seen = set[QuantType | None](), [value], {value}
-    while pending and len(found) <= 1:
-        each = pending.pop()
-        for user in each.uses:
-            if each in moved(user, by_value=False):
-                pending += [result for result in user.results if result not in seen]
-                seen.update(user.results)
-            else:
-                found.add(_element(user.results[0]) if len(user.operands) == len(user.results) == 1 else None)
-    return found.pop() if len(found) == 1 else None
+def _quantized_as(function: Op) -> dict[Value, set[QuantType | None]]:
+    """The types to which each value is quantized where it is taken, or moved and then taken; None among them of what else takes
+    it. Beyond two no more are noted: there is no one type then.
+
+    An op is looked at once, after all that take its results, which come behind it.
+    """
+    found = defaultdict[Value, set[QuantType | None]](set)
+    for op in reversed([*function.walk()]):
+        moves = {*moved(op, by_value=False)}
+        behind = {element for result in op.results for element in found[result]} if moves else set()
+        alone: QuantType | None = _element(op.results[0]) if len(op.operands) == len(op.results) == 1 else None
+        for operand in {*op.operands}:
+            types = found[operand]
+            if len(types) < 2:
+                types.update(behind if operand in moves else {alone})
+    return found
 
 
 def limits_of(element: QuantType) -> tuple[float, float]:

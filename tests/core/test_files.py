@@ -61,7 +61,7 @@ def test_a_pipe_where_a_report_should_be_is_not_waited_for(examples: Path, tmp_p
         transload.convert(model, "tosa", tmp_path, verify=False)
 
 
-@pytest.mark.parametrize("name", ["a" * 300 + ".tflite", "a\0b.tflite", "none.tflite", "file/below.tflite"])
+@pytest.mark.parametrize("name", ["a" * 300 + ".tflite", "none.tflite", "file/below.tflite"])
 def test_names_that_no_file_has(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(ReadError, match=r"no such file|cannot be read"):
@@ -235,7 +235,7 @@ def test_what_a_link_leads_to_is_written(is_there: bool, root: Path, tmp_path: P
 
 
 def test_a_zero_byte_in_a_path_and_a_disk_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ReadError, match="cannot be read"):
+    with pytest.raises(UsageError, match="takes a path as path"):
         transload.load("a\0b.onnx")
     (tmp_path / "x").write_bytes(b"x")
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ __all__ = ["Steps", "check_steps", "check_steps_together", "is_quantized"]
 
 _SHARE = 0.1
 """Of a tensor's numbers, how many may be another step at most; a few of a small tensor."""
-_FEW = 2
+_FEW, _FEW_TOGETHER = 2, 1
+"""Of one run, and of several together: what is a step away in more than one of these is there again."""
 _OF_SLICE = 1 / 3
 """Of the numbers at one place of a dimension, how many may be another step at most, where these are `_KINDS` different ones."""
 _KINDS = 4
@@ -92,6 +94,7 @@ def check_steps_together(
     made = [execute(parts, arrays, engine) for arrays in fed]
     n_outputs = len(made[0]) - len(found)
     zeros, wrong, apart, elements = _zero_points(hub), [], 0, 0
+    wrong_in = partial(_what_is_wrong, allowed=allowed, few=_FEW if len(runs) == 1 else _FEW_TOGETHER)
     middles: list[list[np.ndarray]] | None = None
     for index, (name, _) in enumerate(found):
         ours = _beside([outputs[n_outputs + index] for outputs in made])
@@ -99,12 +102,12 @@ def check_steps_together(
         off = np.abs(ours.astype(np.int64) - right)
         odd = (right - zeros.get(name, 0)) % 2 != 0
         apart, elements = apart + int(np.count_nonzero(off)), elements + off.size
-        if _what_is_wrong(name, off, ours, right, odd, allowed) is None:
+        if wrong_in(name, off, ours, right, odd) is None:
             continue
         if middles is None:
             middles = [_in_the_middle(parts, arrays, len(found), engine) for arrays in fed]
         off[_beside([each[index] for each in middles]) & (off <= 1)] = 0
-        if (reason := _what_is_wrong(name, off, ours, right, odd, allowed)) is not None:
+        if (reason := wrong_in(name, off, ours, right, odd)) is not None:
             wrong.append(reason)
     names = output_names(hub.main)[: n_outputs - len(hub.states)]
     return ([dict(zip(names, outputs[: len(names)], strict=True)) for outputs in made],
@@ -117,12 +120,12 @@ def _beside(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _what_is_wrong(
-    name: str, off: np.ndarray, ours: np.ndarray, right: np.ndarray, odd: np.ndarray, allowed: int,
+    name: str, off: np.ndarray, ours: np.ndarray, right: np.ndarray, odd: np.ndarray, allowed: int, few: int,
 ) -> str | None:
     """Which limit a tensor breaks whose numbers are so many steps `off`, in words."""
     count, most = int(np.count_nonzero(off)), int(off.max(initial=0))
     others = others_of(right, np.where(off != 0, ours, right).astype(np.int64))
-    enough = 0.0 if others is None else min(max(_FEW, _SHARE * off.size), others.most_steps(1.0))
+    enough = 0.0 if others is None else min(max(few, _SHARE * off.size), others.most_steps(1.0))
     if most > allowed or (count > enough and not _are_halves(off != 0, odd)):
         return f"{name}: by {most} steps at most, at {count:,} of {off.size:,} numbers"
     if (where := _moved_slice(off != 0, ours, odd)) is not None:

@@ -69,8 +69,8 @@ def test_a_function_is_compared_and_scored(two: Path, tmp_path: Path, cli: Cli) 
         for function in ((), ("--function", "squared")):  # else it is the one of the artifact's report
             code, shown, told = cli(*command, *function)
             assert (code, "inf" in shown) == (0, True), told
-        code, shown, _ = cli(*command, "--function", "doubled")
-        assert (code, "inf" in shown) == (0, False), command
+        code, _, told = cli(*command, "--function", "doubled")
+        assert code == 2 and "the artifact was made of the function 'squared', and 'doubled' is asked for" in told, command
 
 
 def test_what_of_tosa_a_function_needs(two: Path, cli: Cli) -> None:

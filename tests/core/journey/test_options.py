@@ -198,7 +198,7 @@ def test_values_of_a_quantizer_by_its_annotations():
 
 
 def test_options_that_have_no_names(examples, tmp_path):
-    with pytest.raises(UsageError, match="options are given by name, and 3"):
+    with pytest.raises(UsageError, match="takes a dictionary by names as options, and was given a dict with the key 3"):
         transload.convert(examples / "digits" / "digits_float.onnx", "tosa", tmp_path, options={3: 4})
 
 
