@@ -15,11 +15,12 @@ import numpy as np
 
 from transload.errors import ConversionError, Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Type, Value
+from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 
 from .choices import LOOP_OPTIONS
 
-__all__ = ["body_of", "choose", "loop", "put_in_place", "switch"]
+__all__ = ["body_of", "choose", "choose_by_number", "loop", "put_in_place", "switch"]
 
 
 @dataclass(frozen=True)
@@ -102,14 +103,42 @@ def switch(op: Op, rw: Rewriter, index: Value, blocks: Sequence[Block], argument
     if any(other != types[0] for other in types) or len(types[0]) != len(op.results):
         _drop(regions)
         raise Unsupported(f"its branches give different types: {'; '.join(', '.join(map(str, given)) for given in types)}")
-    numbers = (rw.constant(np.asarray(place, np.int32)) for place in range(len(blocks) - 1))
-    conditions = [rw.emit("top.Compare", index, number, mode="Equal") for number in numbers]
-    rest = regions[-1]
-    for condition, region in list(zip(conditions, regions, strict=False))[:0:-1]:
+    return choose_by_number(rw, index, regions, types[0])
+
+
+def choose_by_number(build: Builder, index: Value, regions: Sequence[Region], types: Sequence[Type]) -> Sequence[Value]:
+    """Ifs that take the region of a number, the last for a number that there is none of; they end in `top.Yield` by now.
+
+    Each asks for the half in which the number lies: what lies as deep as there are regions no reader takes, and no runtime is
+    quick at. A choice of one region and those behind it asks for that one, so that of up to three the index is taken as it is.
+    """
+    last = len(regions) - 1
+    if last > 2:  # ranges are asked for, and only the last region is that of a negative number
+        negative = build.emit("top.Compare", index, _number(build, 0), mode="Less")
+        index = build.emit("top.Where", negative, _number(build, last), index)
+
+    def half(build: Builder, first: int, end: int) -> Sequence[Value]:
+        """One of the regions from `first` to before `end`."""
+        middle = (first + end) // 2
+        one = middle == first + 1
+        place = _number(build, first if one else middle)
+        asked = build.emit("top.Compare", index, place, mode="Equal" if one else "Less")
+        parts = [part(build, first, middle), part(build, middle, end)]
+        return build.create("top.If", (asked,), types, {}, parts).results
+
+    def part(build: Builder, first: int, end: int) -> Region:
+        if end == first + 1:
+            return regions[first]
         block = Block()
-        block.append(Op("top.Yield", block.append(Op("top.If", [condition], types[0], {}, [region, rest])).results))
-        rest = Region([block])
-    return rw.create("top.If", (conditions[0],), types[0], {}, [regions[0], rest]).results
+        inner = Builder(block, None, build.location)
+        inner.create("top.Yield", half(inner, first, end))
+        return Region([block])
+
+    return half(build, 0, len(regions))
+
+
+def _number(build: Builder, number: int) -> Value:
+    return build.constant(np.array(number, np.int32))
 
 
 def loop(op: Op, rw: Rewriter, condition: Block, body: Block) -> Sequence[Value]:

@@ -12,9 +12,9 @@ import numpy as np
 from transload.engine.run import Plan
 from transload.errors import ConversionError, Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Value
-from transload.ir.build import Builder
 from transload.ir.regions import release_regions
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.control import choose_by_number
 
 from ..types import TOKEN_TYPE, shape_of
 from .bodies import apply_body
@@ -87,7 +87,7 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
 
 @TABLE("stablehlo.case")
 def case(op: Case, rw: Rewriter) -> Sequence[Value]:
-    """`top.If` of one branch and the rest; the last branch is also that of an index that is none of them."""
+    """`top.If` of halves of the branches; the last branch is also that of an index that is none of them."""
     branches = list(op.regions)
     known = rw.constant_of(lean(op.index))
     if known is not None:
@@ -97,24 +97,7 @@ def case(op: Case, rw: Rewriter) -> Sequence[Value]:
         return rw.copied(branches[0].block, ())
     refuse_tokens(op)
     _raise_regions(op, rw)
-    types = [result.type for result in op.results]
-    index, regions = op.index, release_regions(op)
-
-    def choose(builder: Builder, number: int) -> list[Value]:
-        """The If that takes branch `number` if the index says so, else one of those behind it."""
-        place = builder.constant(np.array(number, np.int32))
-        question = builder.emit("top.Compare", index, place, mode="Equal")
-        if number == len(regions) - 2:
-            otherwise = regions[-1]
-        else:
-            block = Block()
-            otherwise = Region([block])
-            inner = Builder(block, None, builder.location)
-            inner.create("top.Yield", choose(inner, number + 1))
-        made = builder.create("top.If", (question,), types, {}, [regions[number], otherwise])
-        return list(made.results)
-
-    return choose(rw, 0)
+    return choose_by_number(rw, op.index, release_regions(op), [result.type for result in op.results])
 
 
 # --- loops

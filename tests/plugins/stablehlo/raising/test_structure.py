@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -13,7 +14,7 @@ from transload import plugin_host
 from transload.budget import allowed
 from transload.contents import op_counts
 from transload.errors import ConversionError, RunError
-from transload.ir.core import Block
+from transload.ir.core import Block, Op
 from transload.plugin import Conversion, resolve
 from transload.plugin_host import host
 from transload.rewrite import RewriteTable
@@ -381,6 +382,59 @@ def test_branches() -> None:
     asked = transload.legalize(_branches("if", "", "tensor<i1>", 2))
     for value in (True, False):
         np.testing.assert_allclose(raising.run(asked, [x, np.array(value)])[0], functions[0 if value else 1](x), rtol=1e-6)
+
+
+def _many(count: int, nested: bool = False) -> transload.ir.Module:
+    """Branch `k` gives x + k, and its number; nested, branch 2 is such a choice again, by another index."""
+    def choice(name: str, index: str, inner: str = "") -> str:
+        parts = []
+        for k in range(count):
+            own = name + str(k)
+            number = f'%n{own} = "stablehlo.constant"() <{{value = dense<{k}.0> : tensor<f32>}}> : () -> tensor<f32>\n'
+            wide = f'%w{own} = "stablehlo.constant"() <{{value = dense<{k}.0> : {T}}}> : () -> {T}\n'
+            there = f'%s{own} = "stablehlo.add"(%x, %w{own}) : ({T}, {T}) -> {T}\n'
+            end = f'"stablehlo.return"({{}}) : ({T}, tensor<f32>) -> ()\n'
+            if inner and k == 2:
+                parts.append("{\n" + inner + end.format("%in#0, %in#1") + "}")
+            else:
+                parts.append("{\n" + number + wide + there + end.format(f"%s{own}, %n{own}") + "}")
+        return f'%{name}:2 = "stablehlo.case"({index}) ({", ".join(parts)}) : (tensor<i32>) -> ({T}, tensor<f32>)\n'
+
+    body = choice("r", "%p", choice("in", "%q") if nested else "") + "%t = stablehlo.add %r#0, %r#0 : " + T
+    body += f"\n%u = stablehlo.broadcast_in_dim %r#1, dims = [] : (tensor<f32>) -> {T}\n%v = stablehlo.subtract %t, %u : {T}"
+    return _module(_function("main", f"%x: {T}, %p: tensor<i32>, %q: tensor<i32>", body, T, "%v"))
+
+
+@pytest.mark.parametrize("count", [2, 4, 7, 64])
+def test_branches_of_many(count: int) -> None:
+    """They were a chain, one choice in the other, which was taken for endless; the last branch is for other numbers, too."""
+    asked = transload.legalize(_many(count))
+    low = transload.lower(asked, "tosa")
+    x = np.array([0.1, 0.2, 0.3], np.float32)
+    for index in (*range(count), -1, -7, count, 2**31 - 1, -(2**31)):
+        taken = index if 0 <= index < count else count - 1
+        for form in (asked, low):
+            got = raising.run(form, [x, np.array(index, np.int32), np.array(0, np.int32)])[0]
+            np.testing.assert_allclose(got, 2 * x + taken, rtol=1e-5)
+
+
+def test_branches_of_many_lie_few_deep() -> None:
+    deep = [op for op in transload.legalize(_many(300)).main.walk() if op.name == "top.If"]
+    assert len(deep) == 299
+    assert max(_depth(op) for op in deep) == 9
+
+
+def _depth(op: Op) -> int:
+    return 0 if op.name == "func.func" else (op.name == "top.If") + _depth(op.parent_op)
+
+
+def test_branches_of_many_in_each_other() -> None:
+    low = transload.lower(_many(9, nested=True), "tosa")
+    x = np.array([0.1, 0.2, 0.3], np.float32)
+    for outer, inner in itertools.product((-1, 1, 2, 8, 30), (-2, 0, 2, 7, 8, 9)):
+        place, last = (each if 0 <= each < 9 else 8 for each in (outer, inner))
+        got = raising.run(low, [x, np.array(outer, np.int32), np.array(inner, np.int32)])[0]
+        np.testing.assert_allclose(got, 2 * x + (last if place == 2 else place), rtol=1e-5)
 
 
 def test_entry_point_is_there() -> None:
