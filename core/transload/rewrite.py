@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any, TypeVar
@@ -49,7 +49,7 @@ from .errors import (
 from .guard import FOREIGN, goes_through, is_meant, is_whole, process_kept, rule_failed, rule_never_ends, rule_told
 from .ir.build import Builder, constant_of, hand_on_names, need_no_use, part_location, stays_stored, values_for
 from .ir.constants import Dense
-from .ir.core import Op, Value
+from .ir.core import Block, Op, Value, blocks_of
 from .ir.locations import Location, location_names
 from .ir.module import Module
 from .ir.place import ends_a_region, need_whole, place_of
@@ -267,33 +267,27 @@ class Rewriting:
         self._regions(root, findings)
         return findings
 
-    def _regions(self, op: Op, findings: list[Finding]) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                self._block(block, findings)
-
-    def _block(self, block: Any, findings: list[Finding]) -> None:
-        op = block.first
-        while op is not None:
-            if self._concerns[op.name]:
-                before = op.prev
-                finding = self._one(op)
-                if finding is not None:
-                    findings.append(finding)
-                if op.parent is not None:  # it stays: it could not be converted, or was changed in place
-                    self._regions(op, findings)
-                    op = op.next
-                else:
-                    # Go on behind what was there before: new ops of the source dialect are visited too.
-                    op = before.next if before is not None else block.first
-                    while op is not None and not self._concerns[op.name]:
-                        if op.regions:
-                            self._regions(op, findings)
-                        op = op.next
-                continue
-            if op.regions:
-                self._regions(op, findings)
-            op = op.next
+    def _regions(self, root: Op, findings: list[Finding]) -> None:
+        """Rewrite what is in an op's regions, however deep: what is still to be done is in a list, not on Python's stack."""
+        pending = blocks_of(root)
+        while pending:
+            place = pending.pop()
+            block, op = (place, place.first) if isinstance(place, Block) else (place.parent, place.next)
+            while op is not None:
+                if self._concerns[op.name]:
+                    before = op.prev
+                    finding = self._one(op)
+                    if finding is not None:
+                        findings.append(finding)
+                    if op.parent is None:
+                        # Go on behind what was there before: new ops of the source dialect are visited too.
+                        op = before.next if before is not None else block.first
+                        continue
+                if op.regions:  # of an op that stays as well: it could not be converted, or was changed in place
+                    pending.append(op)
+                    pending += blocks_of(op)
+                    break
+                op = op.next
 
     def _functions_for(self, op: Op) -> list[RewriteFunction]:
         functions = self._known.get(op.name)
@@ -309,6 +303,7 @@ class Rewriting:
         functions = self._functions_for(op)
         rewriter = Rewriter(op, self.fold and not stays_stored(op), self)
         follows: bool | None = None
+        held = {inner for inner in op.walk() if inner is not op} if op.regions else frozenset[Op]()
         for function in functions:
             before = op.prev
             try:
@@ -320,7 +315,7 @@ class Rewriting:
                         self._refuse_faults(op, before)
                     if self.checks:
                         self._refuse_other_results(op, outcome)
-                    self._refuse_endlessness(function, rewriter, before)
+                    self._refuse_endlessness(function, rewriter, before, held)
                     rewriter.put(outcome)
                 elif not op.regions and not self._concerns[op.name] and (faults := faults_of(op)):
                     raise Unsupported(f"of it this does not hold: {faults[0]}", _NOT_SERVED)  # the rule's own doing
@@ -384,14 +379,17 @@ class Rewriting:
                         f"it would become {made.name}, for whose result {misfits}", "scales and sizes contradict each other")
             made = made.prev
 
-    def _refuse_endlessness(self, function: RewriteFunction, rewriter: Rewriter, before: Op | None) -> None:
-        """Note what is to be rewritten of what a function made of an op; raise where that came out of the same too often."""
+    def _refuse_endlessness(self, function: RewriteFunction, rewriter: Rewriter, before: Op | None, held: Set[Op]) -> None:
+        """Note what is to be rewritten of what a function made of an op; raise where that came out of the same too often.
+
+        What the op `held` in its regions was not made of it: it may lie as deep as it likes, and is handed on.
+        """
         op = rewriter.op
         row, made = self._in_a_row.pop(op, 0) + (not rewriter.counted), op.prev
         while made is not before and made is not None:
             inside = row + MOST_IN_A_ROW // DEEPEST
             for each in made.walk() if made.regions else (made,):
-                if self._concerns[each.name]:
+                if self._concerns[each.name] and each not in held:
                     if row >= MOST_IN_A_ROW or function in self._endless:
                         self._endless.add(function)  # what made two at each step would go on from each of them
                         raise rule_never_ends(function, op)

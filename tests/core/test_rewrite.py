@@ -8,7 +8,9 @@ import pytest
 import transload
 from transload.conversion import apply_conversion
 from transload.errors import ConversionError, Finding, PassError, PluginError, Unsupported, UsageError
-from transload.ir import F32, FusedLocation, Op, SplatData, TensorType, new_module, set_results, verify
+from transload.ir import F32, Block, FusedLocation, Op, Region, SplatData, TensorType, new_module, set_results, verify
+from transload.ir.build import Builder
+from transload.ir.regions import release_regions
 from transload.plugin import Conversion
 from transload.plugin_host import Host
 from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
@@ -279,3 +281,23 @@ def test_a_table_has_rules_of_ops_by_their_names(name):
     """They were taken, and never matched."""
     with pytest.raises(PluginError, match=r"asked for rules of .*, and an op is called 'dialect\.op'"):
         RewriteTable()(name)
+
+
+@pytest.mark.parametrize("depth", [60, 700])
+def test_what_lies_deep_is_rewritten(depth):
+    """Regions that rules hand on were counted as made again and again, and each took frames of Python's stack."""
+    table = RewriteTable()
+
+    @table("acme.around")
+    def around(op, rw):
+        return rw.create("other.around", op.operands, [T], {}, release_regions(op)).result
+
+    module = new_module()
+    main = module.add_function("main", [T], ["x"])
+    x, block = main.regions[0].block.arguments[0], main.regions[0].block
+    for _ in range(depth):
+        op = Builder(block).create("acme.around", [x], [T], {}, [Region([Block()])])
+        block = op.regions[0].block
+    set_results(main, [x], ["y"])
+    convert_ops(module, table, "acme")
+    assert [op.name for op in main.walk()][1:-1] == ["other.around"] * depth

@@ -23,7 +23,7 @@ from .operands import MANY, ManyOperands, many_of
 from .readable import block_text, called_text, function_text, op_text, value_text
 from .types import BOOL, TYPES, FloatType, IntegerType, NoneType, QuantType, TensorType, Type
 
-__all__ = ["Block", "Op", "Region", "Value", "is_absent"]
+__all__ = ["Block", "Op", "Region", "Value", "blocks_of", "is_absent"]
 
 _LISTS = (list, tuple)
 
@@ -333,7 +333,7 @@ class Op(Connected):
         The op that was just yielded may be erased or moved; others may not while the walk runs.
         """
         yield self
-        pending: list[Block | Op | None] = _blocks_of(self)
+        pending: list[Block | Op | None] = blocks_of(self)
         while pending:
             place = pending.pop()
             op = place.first if isinstance(place, Block) else place
@@ -342,7 +342,7 @@ class Op(Connected):
                 yield op
                 if op.regions:
                     pending.append(following)
-                    pending += _blocks_of(op)
+                    pending += blocks_of(op)
                     break
                 op = following
 
@@ -419,8 +419,8 @@ class Op(Connected):
         return f"<{function_text(self) if self.name == 'func.func' else op_text(self)}>"
 
 
-def _blocks_of(op: Op) -> list[Block | Op | None]:
-    """The blocks inside an op, the last one first."""
+def blocks_of(op: Op) -> list[Block | Op | None]:
+    """The blocks inside an op, the last one first: where a walk that takes from the end of a list has to go yet."""
     blocks: list[Block | Op | None] = [block for region in op.regions for block in region.blocks]
     blocks.reverse()
     return blocks
