@@ -15,7 +15,7 @@ from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
-from .errors import ArtifactError, MissingKernel, ReadError, RunError, UsageError, VerifyError
+from .errors import ArtifactError, MissingKernel, ReadError, RunError, TransloadError, UsageError, VerifyError
 from .files import is_file
 from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
@@ -242,7 +242,7 @@ def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module 
     try:
         written = load_artifact(file)
     except (ReadError, VerifyError) as error:
-        return None, f"{file.name} cannot be read back, and the module that it was made of is right: {error.message}"
+        return None, _unreadable(file.name, file, error)
     if set(dialects_in(written)) != set(dialects_in(module)) or len(written.inputs) != len(module.inputs):
         return None, ""
     note_borders(written, module)
@@ -258,8 +258,14 @@ def _unread(emitted: Emitted) -> str:
         try:
             load_artifact(file)
         except (ReadError, VerifyError) as error:
-            return f"{_called(index, part)} cannot be read back, and the module that it was made of is right: {error.message}"
+            return _unreadable(_called(index, part), file, error)
     return ""
+
+
+def _unreadable(called: str, file: Path, error: TransloadError) -> str:
+    """That our own reader refuses a file. Of where it lies only its name is said: it is moved to its place after that."""
+    why = error.message.replace(str(file), file.name)
+    return f"{called} cannot be read back, and the module that it was made of is right: {why}"
 
 
 def _said(

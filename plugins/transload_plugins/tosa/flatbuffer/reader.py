@@ -31,13 +31,13 @@ from transload.plugin import Source
 from transload.text.files import fix_inputs
 
 from ..dialect.base import shape_type, storage
-from .schema import DTYPES, ENUMS, IDENTIFIER, OPERATORS, Operator
+from .schema import DTYPES, ENUMS, IDENTIFIER, MAX_DEPTH, OPERATORS, Operator
 from .signs import note_signs
 from .values import decode, decode_number, decode_shape
 
 __all__ = ["detect", "read"]
 
-MAX_RANK, MAX_SIZE, MAX_DEPTH = 32, 1 << 48, 32
+MAX_RANK, MAX_SIZE = 32, 1 << 48
 _IDENTITY, _VARIABLE_WRITE, _VARIABLE_READ = (
     next(number for number, operator in enumerate(OPERATORS) if operator.schema_name == name)
     for name in ("IDENTITY", "VARIABLE_WRITE", "VARIABLE_READ"))
@@ -335,8 +335,10 @@ class _Graph:
         table = self.whole.graphs.get(name)
         if table is None:
             self.file.fail(f"there is no graph {describe(name)}")
-        if name in self.outer or len(self.outer) >= MAX_DEPTH:
+        if name in self.outer:
             self.file.fail(f"graph {describe(name)} contains itself")
+        if len(self.outer) >= MAX_DEPTH:
+            raise ReadError(f"{self.file.name}: graphs lie more than {MAX_DEPTH} deep in each other")
         graph = _Graph(self.whole, table, (*self.outer, name))
         inputs = table.strings(3)
         block = Block([graph.tensor(input_).type for input_ in inputs], inputs)

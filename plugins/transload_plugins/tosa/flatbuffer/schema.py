@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from transload.ir import BF16, BOOL, F16, F32, I4, I8, I16, I32, I48, I64, FloatType, Type
 
-__all__ = ["DTYPES", "ENUMS", "IDENTIFIER", "NUMBERS", "OPERATORS", "SHAPE", "Field", "Operator", "dtype_number"]
+__all__ = ["DTYPES", "ENUMS", "IDENTIFIER", "MAX_DEPTH", "NUMBERS", "OPERATORS", "SHAPE", "Field", "Operator", "dtype_number"]
 
 IDENTIFIER = b"TOSA"
 
@@ -101,3 +101,6 @@ _ORDER = """
 OPERATORS: tuple[Operator, ...] = (
     Operator("UNKNOWN", ()), *(Operator(name, _fields(_WITH_FIELDS.get(name, ""))) for name in _ORDER.split()))
 """By number; the first one stands for none."""
+
+MAX_DEPTH = 100
+"""Graphs of control flow in each other that are read, and so written: each takes some frames of Python's stack."""

@@ -18,7 +18,7 @@ from transload.pieces import spelled_out
 
 from ..dialect import TOSA
 from ..dialect.base import bound_type, shape_rank, storage, storage_of
-from .schema import ENUMS, IDENTIFIER, OPERATORS, Field, dtype_number
+from .schema import ENUMS, IDENTIFIER, MAX_DEPTH, OPERATORS, Field, dtype_number
 from .signs import signs_after
 from .values import encode, encode_number, encode_shape
 
@@ -147,11 +147,12 @@ class _GraphWriter:
     """One graph being written: the main one, or one of control flow.
 
     `captured` are the values from outside that the graph uses; they become inputs of its own. A tensor is known by the place
-    of its name.
+    of its name. `depth` is how many graphs it lies in.
     """
 
-    def __init__(self, whole: _Writer, name: str) -> None:
+    def __init__(self, whole: _Writer, name: str, depth: int = 0) -> None:
         self.whole = whole
+        self.depth = depth
         self.buffer = whole.buffer
         self.name = name
         self.known: dict[Value, int] = {}
@@ -340,13 +341,17 @@ class _GraphWriter:
 
     def _graphs(self, op: Op) -> tuple[list[Value], list[str]]:
         """Write the graphs of control flow; returns what they use from outside, and their names."""
+        if self.depth == MAX_DEPTH:
+            self.whole.refuse(op, op.name, f"graphs of a .tosa file lie at most {MAX_DEPTH} deep in each other",
+                              "write loops and branches in each other as fewer of them")
+            return [], [""] * len(op.regions)
         # constants are made again inside
         captured = [value for value in captured_values(op) if constant_of(value) is None]
         explicit = op.operands[1:] if op.name == "tosa.cond_if" else op.operands
         names = []
         for region, member in zip(op.regions, op.declaration.regions, strict=True):
             name = self.whole.unique(f"{op.origin or op.name[5:]}/{member.name}")
-            graph = _GraphWriter(self.whole, name)
+            graph = _GraphWriter(self.whole, name, self.depth + 1)
             if not region.block.arguments:
                 # MLIR lets a graph of cond_if leave its arguments out; the file's graphs take all inputs.
                 for value in explicit:

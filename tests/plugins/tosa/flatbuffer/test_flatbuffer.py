@@ -20,12 +20,16 @@ from transload.ir import (
     I8,
     I32,
     I48,
+    Block,
     Dense,
     Module,
+    Op,
     Packed4Data,
+    Region,
     SplatData,
     TensorType,
     Type,
+    Value,
     new_module,
     output_names,
     set_results,
@@ -301,6 +305,47 @@ def test_a_small_file_cannot_ask_for_much_work() -> None:
     root = buffer.table(layout((0, "O"), (1, "O")), (version, buffer.offsets([region])))
     with pytest.raises(ReadError, match="more often than its size allows"):
         read_bytes(b"".join(buffer.finish(root, b"TOSA")))
+
+
+def nested(depth: int) -> Module:
+    """Choices in each other: as many sines of the input as it is deep, by a condition that is given."""
+    type_ = TensorType((4,), F32)
+
+    def fill(builder: Builder, condition: Value, x: Value, left: int) -> Value:
+        if not left:
+            return x
+        parts = [Block(), Block()]
+        inner = Builder(parts[0])
+        parts[0].append(Op("tosa.yield", [fill(inner, condition, inner.emit("tosa.sin", x), left - 1)]))
+        parts[1].append(Op("tosa.yield", [x]))
+        return builder.create("tosa.cond_if", [condition], [type_], {}, [Region([part]) for part in parts]).results[0]
+
+    module = new_module()
+    function = module.add_function("main", [TensorType((1,), BOOL), type_], ["asked", "x"])
+    builder = Builder(function.regions[0].block)
+    set_results(function, [fill(builder, *builder.block.arguments, depth)], ["out"])
+    return module
+
+
+def test_graphs_in_each_other_are_read_as_deep_as_they_are_written() -> None:
+    """A file that was written with 33 of them was said to have one that contains itself."""
+    x = np.arange(4, dtype=np.float32)
+    back = read_bytes(serialize(nested(99)))
+    sines = x
+    for _ in range(99):
+        sines = np.sin(sines)
+    for asked, want in ((True, sines), (False, x)):
+        np.testing.assert_allclose(run_function(back, {"asked": np.array([asked]), "x": x})["out"], want, rtol=1e-4)
+    read_bytes(serialize(nested(100)))
+    with pytest.raises(ConversionError, match=r"graphs of a .tosa file lie at most 100 deep in each other"):
+        serialize(nested(101))
+
+
+def test_graphs_that_lie_too_deep_are_told_from_one_that_contains_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("transload_plugins.tosa.flatbuffer.reader.MAX_DEPTH", 5)
+    read_bytes(serialize(nested(5)))
+    with pytest.raises(ReadError, match="graphs lie more than 5 deep in each other"):
+        read_bytes(serialize(nested(6)))
 
 
 def test_floats_keep_their_bits(reference_model: Any) -> None:
