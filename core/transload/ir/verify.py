@@ -27,6 +27,8 @@ __all__ = ["broken_rules", "check", "check_inference", "faults_of", "lacking", "
 
 Checker = Callable[[Op], "list[str] | None"]
 """What is wrong with one op; None where nothing is."""
+MOST_NESTED = 300
+"""Ops in the regions of others, one in the next: what copies, checks or runs them takes frames of Python's stack for each."""
 
 
 def verify(root: Op) -> None:
@@ -48,7 +50,7 @@ def check(root: Op, *, inferred: bool = True) -> list[Finding]:
     need(root, Op, "check", "module, or an op")
     findings: list[Finding] = []
     outside: set[Value] = set()
-    _check_op(root, outside, findings, inferred)
+    _check_op(root, outside, findings, inferred, 0)
     return merge_findings(findings)
 
 
@@ -163,7 +165,7 @@ def _checker_of(declaration: OpDeclaration) -> Checker:
     return checker
 
 
-def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bool) -> None:
+def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bool, depth: int) -> None:
     declaration = registry.lookup(op.name)
     if declaration is None:
         findings += [_finding(op, why) for why in _undeclared(op.name)]
@@ -184,6 +186,9 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
             findings.append(_finding(op, f"the type of its result {why}"))
         if type(value.type) is TensorType and type(value.type.element) is QuantType:
             _check_scales(op, value, findings)
+    if depth == MOST_NESTED and op.regions:
+        findings.append(_finding(op, f"has regions, and lies {MOST_NESTED} deep in those of others"))
+        return
     for region in op.regions:
         if region.parent is not op:
             findings.append(_finding(op, "has a region that does not name it as its parent: an op's regions are its own"))
@@ -191,7 +196,7 @@ def _check_op(op: Op, visible: set[Value], findings: list[Finding], inferred: bo
             for value in block.arguments:
                 _check_scales(op, value, findings)
                 _check_sizes(op, value, findings)
-            _check_block(block, visible, findings, inferred)
+            _check_block(block, visible, findings, inferred, depth + 1)
 
 
 def _undeclared(name: str) -> list[str]:
@@ -224,7 +229,7 @@ def _check_sizes(op: Op, value: Value, findings: list[Finding]) -> None:
             op, f"{value!r} is of type {type_!s:.120}, which has a size below 0; None stands for one that is not known"))
 
 
-def _check_block(block: Block, visible: set[Value], findings: list[Finding], inferred: bool) -> None:
+def _check_block(block: Block, visible: set[Value], findings: list[Finding], inferred: bool, depth: int) -> None:
     """Check the ops of a block; a value is visible behind its definition, in its block and in the regions of later ops of it."""
     added: list[Value] = list(block.arguments)
     visible.update(added)
@@ -234,7 +239,7 @@ def _check_block(block: Block, visible: set[Value], findings: list[Finding], inf
                 findings.append(_finding(op, f"uses {operand!r} before it is defined, or outside the region that defines it"))
         if op.parent is not block:
             findings.append(_finding(op, "is in a block that it does not name as its parent"))
-        _check_op(op, visible, findings, inferred)
+        _check_op(op, visible, findings, inferred, depth)
         results = op.results
         added += results
         visible.update(results)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import transload
 from transload.errors import BuildError, TransloadError, UsageError
-from transload.ir import F32, Module, Op, TensorType, set_results, update_function_type
+from transload.ir import F32, Block, Module, Op, Region, TensorType, new_module, set_results, update_function_type
 from transload.ir.build import Builder, constant_of
 from transload.ir.verify import check, verify
 from transload.passes.manager import Pipeline
@@ -113,3 +114,22 @@ def test_constants_have_a_dialect_and_an_element(module: Module) -> None:
         if given is not None and not isinstance(given, TensorType):
             with pytest.raises(BuildError):
                 build.constant(np.zeros(3, np.float32), given)
+
+
+@pytest.mark.parametrize(("depth", "is_right"), [(250, True), (400, False), (5000, False)])
+def test_regions_that_lie_too_deep_in_each_other(depth: int, is_right: bool) -> None:
+    """They ended in Python's RecursionError, here or in whatever copies or runs them."""
+    type_ = TensorType((2,), F32)
+    module = new_module()
+    main = module.add_function("main", [type_], ["x"])
+    block = main.regions[0].block
+    for _ in range(depth):
+        block = block.append(Op("acme.around", (), (), {}, [Region([Block()])])).regions[0].block
+    set_results(main, [main.regions[0].block.arguments[0]], ["y"])
+    if is_right:
+        verify(module)
+        assert len(list(module.clone().walk())) == depth + 3
+        return
+    for asked in (verify, partial(transload.lower, to="tosa")):
+        with pytest.raises(TransloadError, match=r"acme.around: has regions, and lies 300 deep in those of others"):
+            asked(module)
