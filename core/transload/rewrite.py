@@ -269,7 +269,7 @@ class Rewriting:
 
     def _regions(self, root: Op, findings: list[Finding]) -> None:
         """Rewrite what is in an op's regions, however deep: what is still to be done is in a list, not on Python's stack."""
-        pending = blocks_of(root)
+        pending: list[Any] = list(blocks_of(root))
         while pending:
             place = pending.pop()
             block, op = (place, place.first) if isinstance(place, Block) else (place.parent, place.next)
