@@ -368,7 +368,8 @@ class _Work:
         self, folder: Path, tolerance: Tolerance, engine: str, seed: int,
         given: Tolerance | Mapping[str, float] | Sequence[str] | None,
     ) -> None:
-        """Compare with the source's runtime what the target's own runtime gives, or, where it has none, an engine.
+        """Compare with the source's runtime what the target's own runtime gives, or an `engine` that is asked for by name, or,
+        where the target has no runtime, the engine that suits.
 
         What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source; what it
         was made of is compared with the source as without quantizing.
@@ -380,7 +381,7 @@ class _Work:
         own = own_runtime(self.target, self.emitted, engine, self.module, self.settings)
         drawn = self.samples.at_most(SAMPLES) if self.samples is not None and self.quantization is None else self.samples
         inputs = self.given if self.given is not None else drawn
-        written, note = read_back(self.target, self.emitted, self.module) if own is None else (None, "")
+        written, note = read_back(self.target, self.emitted, self.module, engine) if own is None else (None, "")
         how: dict[str, Any] = {"tolerance": tolerance, "inputs": inputs, "engine": engine, "seed": seed, "own": own,
                                "written": written, "fused": self.fused, "post": self.post}
         hub, quantized = self.at_hub, self.at_hub.quantized

@@ -15,7 +15,7 @@ from .borders import note_borders
 from .contents import dialects_in
 from .emission import program_among
 from .engine import choice
-from .errors import ArtifactError, MissingKernel, ReadError, RunError, TransloadError, UsageError, VerifyError
+from .errors import ArtifactError, ConversionError, MissingKernel, ReadError, RunError, TransloadError, UsageError, VerifyError
 from .files import is_file
 from .guard import failure
 from .ir import Module, TensorType, Type, dtype_of
@@ -209,31 +209,47 @@ def own_runtime(
 
     `settings` are the target's options, as they were for this artifact.
 
-    None where it has one part and the target no runtime, or where a part is in no file that can be run here.
+    None where it has one part and the target no runtime, or where a part is in no file that can be run here. An `engine` that is
+    asked for by name runs all that it can, whatever runtimes there are, as in `run` and `evaluate`.
     """
     if not emitted.parts:
-        return None if getattr(target, "run", None) is None else OwnRuntime(
+        return None if getattr(target, "run", None) is None or engine != "auto" else OwnRuntime(
             target.name, partial(by_target, target, emitted, module.outputs), files=tuple(emitted.files),
             **_said([target], module, {target.name: settings}))
     try:
         parts = Parts(emitted.parts, emitted.outputs, module.outputs)
     except (ReadError, VerifyError):  # `read_back` says why
         return None
-    by = [f"{name}'s own runtime" for name in parts.runners]
-    if None in parts.targets:
+    by = [f"{name}'s own runtime" for name in parts.runners if engine == "auto"]
+    if None in parts.targets or engine != "auto":
         by.append(f"engine {engine}")
     title = f"{'1 part' if len(parts.parts) == 1 else f'{len(parts.parts)} parts in turn'}, by {' and '.join(by)}"
     runners = [host().targets[name] for name in parts.runners]
     return OwnRuntime(
-        target.name, partial(parts.run, engine=engine), title, **_said(runners, settings={target.name: settings}))
+        target.name, partial(parts.run, engine=engine, own=engine == "auto"), title,
+        **_said(runners, settings={target.name: settings}))
 
 
-def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module | None, str]:
+def read_back(target: Target, emitted: Emitted, module: Module, engine: str = "auto") -> tuple[Module | None, str]:
     """What a target wrote of a module, as a reader has it, so that the writer is judged with the conversion.
 
     None where no reader takes it, it is in parts, or what it reads is of another dialect; with a note where our own reader
-    refuses it, or a part.
+    refuses it, or a part. Where an `engine` was asked for in place of a runtime that the target has, it is what that can run, of
+    whatever dialect; `UsageError` where only the target's runtime runs the module.
     """
+    stands_in = engine != "auto" and not emitted.parts and getattr(target, "run", None) is not None
+    written, note = _as_read(target, emitted, module, of_any_dialect=stands_in)
+    if not stands_in:
+        return written, note
+    try:
+        return runnable(written if written is not None else module), note
+    except ConversionError:
+        raise UsageError(f"only {target.name}'s own runtime runs this artifact, and not engine {engine!r}",
+                         hint="leave --engine out") from None
+
+
+def _as_read(target: Target, emitted: Emitted, module: Module, of_any_dialect: bool) -> tuple[Module | None, str]:
+    """`read_back`, of the ops that the reader gives, which may be of another dialect than the module's where that is said."""
     if emitted.parts:
         return None, _unread(emitted)
     file = program_among(emitted.files, target.name)
@@ -243,7 +259,8 @@ def read_back(target: Target, emitted: Emitted, module: Module) -> tuple[Module 
         written = load_artifact(file)
     except (ReadError, VerifyError) as error:
         return None, _unreadable(file.name, file, error)
-    if set(dialects_in(written)) != set(dialects_in(module)) or len(written.inputs) != len(module.inputs):
+    is_other = set(dialects_in(written)) != set(dialects_in(module)) and not of_any_dialect
+    if is_other or len(written.inputs) != len(module.inputs):
         return None, ""
     note_borders(written, module)
     return written, ""

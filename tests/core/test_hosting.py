@@ -135,6 +135,8 @@ def test_each_host_runs_its_parts_and_all_verify_as_one(
     assert made.report.partition is not None and made.report.partition.bytes_across
     has_runtime = transload.host().get("targets", host).run is not None
     assert (f"{host}'s own runtime" in made.verification.engine) == has_runtime and "chip's own" in made.verification.engine
+    with pytest.raises(UsageError, match="is in no file that engine 'reference' runs"):
+        transload.convert(file, "chip", tmp_path / "by name", host=host, engine="reference")
     if "int8" in model:
         assert made.verification.tensors[0].metrics["max_abs"] == 0
     code, said, noted = cli("run", out)

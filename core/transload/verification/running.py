@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..budget import TimeOver, timed
-from ..errors import ArtifactError, MissingKernel, RunError
+from ..errors import ArtifactError, ConversionError, MissingKernel, RunError, UsageError
 from ..ir import Module, initial_states, input_names, output_names
 from ..plugin_host import host
 from ..worker import ChildEnded
@@ -106,6 +106,9 @@ class Running:
             if self._refused is None:
                 raise
             raise self._refused from None
+        except ConversionError as error:  # who converted the model did so: it is the engine that was asked for
+            why = f"engine {self.engine!r} cannot run the result: {error.message}"
+            raise UsageError(why, hint="leave --engine out") from None
 
     def _outputs(self, actual: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return dict(islice(actual.items(), len(actual) - len(self.result.states)))
