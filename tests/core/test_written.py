@@ -250,6 +250,17 @@ def test_what_an_artifact_cannot_be_given_is_refused(
     assert said in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("said", [["--shape", "image:3x8x8x1"], ["--batch", "3"]])
+@pytest.mark.parametrize("file", ["tosa", "tosa/digits_int8.tosa", "tp-tiny"])
+def test_compare_refuses_sizes_that_the_artifact_has_not(
+    file: str, said: list[str], written: Path, examples: Path, cli: Any,
+) -> None:
+    """It ended in inputs that do not fit a function, with exit code 3 and no advice."""
+    code, _, error = cli("compare", examples / "digits" / "digits_int8.tflite", written / file, *said)
+    error = " ".join(error.split())
+    assert code == 2 and "whose input 'image' is 1x8x8x1, and was to be 3x8x8x1" in error and "convert the model once more" in error
+
+
 def test_an_engine_that_is_asked_for_by_name_runs_what_lies_beside(
     written: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -17,7 +17,7 @@ from ..analysis.choices import chosen_outputs
 from ..borders import note_borders
 from ..errors import PluginFailure, RunError, UsageError
 from ..given import has_images, images_among, open_given, shapes_of
-from ..input_shapes import static_inputs
+from ..input_shapes import sizes_said, static_inputs
 from ..interrupts import interrupts_kept
 from ..ir import Module, QuantType, TensorType, initial_states, input_names
 from ..kinds import FLAG, LIMITS, MAPPING, MODEL, PATH, PREPROCESS, TEXT, TEXTS, WHOLE, takes
@@ -226,6 +226,8 @@ def compare(
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
     meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
+    if not is_fused and (types or any(sizes_said())):
+        _need_sizes_of(result, source, "the artifact" if isinstance(artifact, Module) else str(artifact))
     note_ranges(source, {**_taken_as(written, result, meanings), **stated, **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
@@ -379,6 +381,22 @@ def _opened_with_model(
     source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
         lambda name: read(inputs=inputs, function=name), function, reported))
     return written, result, source
+
+
+def _need_sizes_of(result: Module, source: Module, artifact: str) -> None:
+    """Raise `UsageError` where the model was read with sizes that were said and that its artifact has not.
+
+    The same sizes in another order are another layout.
+    """
+    taken = result.inputs
+    for place, (name, wanted) in enumerate(source.inputs.items()):
+        there = taken.get(name, next(islice(taken.values(), place, None), None))
+        if not (isinstance(there, TensorType) and isinstance(wanted, TensorType) and there.is_static and wanted.is_static):
+            continue
+        if sorted(there.static_shape) != sorted(wanted.static_shape):
+            own, asked = ("x".join(map(str, type_.static_shape)) or "scalar" for type_ in (there, wanted))
+            raise UsageError(f"{artifact} is an artifact, whose input {name!r} is {own}, and was to be {asked}",
+                             hint="convert the model once more with that")
 
 
 def _as_taken(
