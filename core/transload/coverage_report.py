@@ -29,8 +29,9 @@ from .kinds import TEXT, takes
 from .plugin import Conversion
 from .plugin_host import host
 from .routes import find_route
+from .suggest import nearest
 
-__all__ = ["coverage", "evidence", "first_reached", "sources", "verdict"]
+__all__ = ["coverage", "evidence", "first_reached", "reached", "sources", "verdict"]
 
 
 def sources(target: str) -> list[str]:
@@ -46,9 +47,19 @@ def sources(target: str) -> list[str]:
     return found
 
 
+def reached(target: str) -> str:
+    """What conversions do lead to, the nearest name to a `target` first."""
+    there = list(dict.fromkeys([*host().targets, *(each.target for each in host().conversions.values())]))
+    guess = nearest(target, there)
+    return (f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(there)}{host().absent()}"
+
+
 def _accepted(target: str) -> tuple[str, ...]:
-    """The dialects of a target, or the dialect of that name."""
+    """The dialects of a target, or the dialect of that name; `UsageError` for a name of neither."""
     there = host()
+    if target not in there.targets and target not in registry.dialect_names() and all(
+            each.target != target for each in there.conversions.values()):
+        raise UsageError(f"no target and no dialect is called {target!r}", hint=reached(target))
     return there.targets[target].accepts if target in there.targets else (target,)
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from transload.coverage_report import coverage, evidence, first_reached, verdict
-from transload.errors import PluginError
+from transload.errors import PluginError, UsageError
 from transload.ir.declare import Dialect
 from transload.plugin import Conversion, DialectSpec, Target
 from transload.plugin_host import Host, host, use_host
@@ -112,3 +112,12 @@ def test_a_way_of_several_steps_is_known_as_far_as_its_first(plugin):
     host().dialects["far"] = DialectSpec("far", Dialect("far", "A chip's."))
     host().conversions["new-to-far"] = Conversion("new-to-far", "new", "far", table=RewriteTable())
     assert first_reached("old", "far") == "new" and first_reached("old", "new") is None
+
+
+@pytest.mark.parametrize("use", [coverage, evidence, first_reached])
+def test_a_name_of_nothing_is_refused_with_what_there_is(plugin, use):
+    """It was said that no conversions lead there, as if it were something."""
+    plugin(json.dumps(RECORD))
+    with pytest.raises(UsageError, match="no target and no dialect is called 'neww'") as caught:
+        use("old", "neww")
+    assert caught.value.hint is not None and caught.value.hint.startswith("did you mean 'new'? there are new")

@@ -244,7 +244,7 @@ def _show_op(op: dict[str, Any]) -> None:
 
 
 def coverage_command(source: str | None, target: str | None, json: bool) -> int:
-    from ..coverage_report import coverage, sources
+    from ..coverage_report import coverage, reached, sources
 
     target = default_target().name if target is None else target
     every = {}
@@ -257,22 +257,13 @@ def coverage_command(source: str | None, target: str | None, json: bool) -> int:
             # What declares the ops of one dialect is not installed: the others are told.
             show_note(f"{each} is left out: {error.message}; {error.hint}")
     if not every:
-        raise UsageError(f"no conversions lead from what readers give to {target!r}", hint=_reached(target))
+        raise UsageError(f"no conversions lead from what readers give to {target!r}", hint=reached(target))
     if json:
         print_json([row for rows in every.values() for row in rows])
         return 0
     for each, rows in every.items():
         _show_coverage(each, target, rows)
     return 0
-
-
-def _reached(target: str) -> str:
-    """What conversions do lead to, the nearest name first."""
-    from ..suggest import nearest
-
-    there = list(dict.fromkeys([*host().targets, *(each.target for each in host().conversions.values())]))
-    guess = nearest(target, there)
-    return (f"did you mean {guess!r}? " if guess else "") + f"there are {', '.join(there)}{host().absent()}"
 
 
 def _show_coverage(source: str, target: str, rows: Sequence[dict[str, Any]]) -> None:
