@@ -226,8 +226,7 @@ def compare(
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
     meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
-    if not is_fused and (types or any(sizes_said())):
-        _need_sizes_of(result, source, "the artifact" if isinstance(artifact, Module) else str(artifact))
+    _need_sizes_of(artifact, result, source, bool(types or any(sizes_said())) and not is_fused)
     note_ranges(source, {**_taken_as(written, result, meanings), **stated, **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
@@ -383,19 +382,20 @@ def _opened_with_model(
     return written, result, source
 
 
-def _need_sizes_of(result: Module, source: Module, artifact: str) -> None:
-    """Raise `UsageError` where the model was read with sizes that were said and that its artifact has not.
+def _need_sizes_of(artifact: str | Path | Module, result: Module, source: Module, are_said: bool) -> None:
+    """Raise `UsageError` where the model was read with sizes that `are_said` and that its artifact has not.
 
     The same sizes in another order are another layout.
     """
     taken = result.inputs
-    for place, (name, wanted) in enumerate(source.inputs.items()):
+    for place, (name, wanted) in enumerate(source.inputs.items() if are_said else ()):
         there = taken.get(name, next(islice(taken.values(), place, None), None))
         if not (isinstance(there, TensorType) and isinstance(wanted, TensorType) and there.is_static and wanted.is_static):
             continue
         if sorted(there.static_shape) != sorted(wanted.static_shape):
             own, asked = ("x".join(map(str, type_.static_shape)) or "scalar" for type_ in (there, wanted))
-            raise UsageError(f"{artifact} is an artifact, whose input {name!r} is {own}, and was to be {asked}",
+            called = "this module" if isinstance(artifact, Module) else artifact
+            raise UsageError(f"{called} is an artifact, whose input {name!r} is {own}, and was to be {asked}",
                              hint="convert the model once more with that")
 
 
