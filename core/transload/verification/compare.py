@@ -226,7 +226,6 @@ def compare(
     with sizes_from(given_arrays, None, preprocess, is_fused):
         written, result, source = _opened_with_model(artifact, types, is_fused, read, function)
     meanings, stated = {} if isinstance(artifact, Module) else reported_types(Path(artifact)), quantized_tensors(result)
-    _need_sizes_of(artifact, result, source, bool(types or any(sizes_said())) and not is_fused)
     note_ranges(source, {**_taken_as(written, result, meanings), **stated, **meanings})
     fused = Fused(source, preprocess.whole()) if preprocess is not None and is_fused else None
     runtime = _judge_of(source, model)
@@ -379,6 +378,7 @@ def _opened_with_model(
     written, result, reported = _opened(artifact, types)
     source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
         lambda name: read(inputs=inputs, function=name), function, reported))
+    _need_sizes_of(artifact, result, source, bool(types or any(sizes_said())) and not is_fused)
     return written, result, source
 
 
