@@ -17,6 +17,7 @@ from typing import Any
 from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
 from .shell import quoted
+from .sizes_text import sizes_text
 from .suggest import nearest
 
 __all__ = [
@@ -290,7 +291,7 @@ def nearest_of(size: int, allowed: range | None) -> int:
 
 
 def _text(shape: Sequence[Size], sizes: Mapping[str, int]) -> str:
-    return "x".join("?" if size is None else str(_known(size, sizes)) for size in shape)
+    return sizes_text(None if size is None else _known(size, sizes) for size in shape)
 
 
 def _example(
@@ -383,7 +384,7 @@ def _flag(name: str, sizes: Sequence[int | str]) -> str:
 
 def shape_said(name: str, sizes: Sequence[int | str]) -> str:
     """What `--shape` says of an input."""
-    return f"{name}:{'x'.join(map(str, sizes)) or 'scalar'}"
+    return f"{name}:{sizes_text(sizes)}"
 
 
 def _likely(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from .given import ONLY, ImageFile, shapes_of
 from .input_shapes import Size
 from .ir import NONE, TensorType
+from .sizes_text import sizes_text
 
 if TYPE_CHECKING:
     from .samples.preprocess import Preprocess
@@ -57,7 +58,7 @@ class DataSizes:
 
             self.data, of_samples = first_sizes(self.data, types, self._preprocess)
             found = {**found, **of_samples}
-        notes = [f"input {name!r} is made {'x'.join(map(str, shape))}, as {where} is: the model leaves sizes of it open"
+        notes = [f"input {name!r} is made {sizes_text(shape)}, as {where} is: the model leaves sizes of it open"
                  for name, (shape, where) in found.items()]
         self.notes = (*dict.fromkeys((*self.notes, *notes)),)
         return {name: shape for name, (shape, _) in found.items()}, tuple(notes)

@@ -50,6 +50,7 @@ from .plugin_host import host
 from .reported import relied_on, report_in
 from .shell import quoted
 from .sizes_of_data import sizes_from
+from .sizes_text import sizes_text
 from .text import parse_type
 
 __all__ = ["Written", "opened_at", "with_batch_of", "with_sizes_of", "written_at"]
@@ -147,7 +148,7 @@ def _unlike(type_: Type, wanted: Any) -> Iterator[tuple[str, str]]:
     if not isinstance(type_, TensorType):
         return
     if shape is not None and tuple(shape) != type_.shape:
-        sizes = ["x".join("?" if size is None else str(size) for size in each) or "scalar" for each in (type_.shape or (), shape)]
+        sizes = [sizes_text(each) for each in (type_.shape or (), shape)]
         yield sizes[0], sizes[1]
     element = wanted.element if isinstance(wanted, TensorType) else NONE
     stored = type_.element.storage if isinstance(type_.element, QuantType) else type_.element

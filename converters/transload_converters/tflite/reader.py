@@ -39,6 +39,7 @@ from transload.ir import (
 )
 from transload.ir.verify import check
 from transload.plugin import Source
+from transload.sizes_text import sizes_text
 from transload.suggest import nearest
 
 from .blocks import blocked_element
@@ -405,8 +406,8 @@ class _SubgraphReader:
             open_, planned = self.tensors[i].signature, inputs[name]
             if any(size is None and plan is not None for size, plan in zip(open_, planned or (), strict=True)):
                 said.append(
-                    f"the file leaves sizes of {name!r} open, {_sizes_text(open_)}; those that it was planned with were taken, "
-                    f"{_sizes_text(taken[name])}: --shape makes them others")
+                    f"the file leaves sizes of {name!r} open, {sizes_text(open_)}; those that it was planned with were taken, "
+                    f"{sizes_text(taken[name])}: --shape makes them others")
         return said
 
     def _input_type(self, tensor: Tensor, name: str, wanted: TensorType | None) -> TensorType:
@@ -531,10 +532,6 @@ def _no_numbers(tensor: Tensor) -> str:
     if isinstance(tensor.element, DialectType):
         return f"a constant of {tensor.element} holds no numbers; only numbers can be compiled"
     return ""
-
-
-def _sizes_text(shape: Sequence[int | None]) -> str:
-    return "x".join("?" if size is None else str(size) for size in shape)
 
 
 def _shape_text(shape: Sequence[int | None]) -> str:

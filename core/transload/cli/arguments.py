@@ -17,6 +17,7 @@ from ..ir import NONE, TensorType, Type
 from ..ir.constants import element_type_of
 from ..shell import quoted
 from ..sizes_of_data import sizes_from
+from ..sizes_text import sizes_text
 
 __all__ = ["once", "parse_given", "parse_options", "taken_to_load"]
 
@@ -29,7 +30,7 @@ def taken_to_load(given: dict[str, Any]) -> dict[str, Any]:
     for name, shape in of_data.items():
         said = next(iter(shapes.values())) if name == ONLY and len(shapes) == 1 else shapes.get(name)
         if said is not None and said.shape != shape:
-            texts = ["x".join(map(str, each or ())) or "scalar" for each in (shape, said.shape)]
+            texts = [sizes_text(each or ()) for each in (shape, said.shape)]
             which = f" input {name!r}" if name != ONLY else ""
             raise UsageError(
                 f"what --input gives{which} is {texts[0]}, and --shape says {texts[1]}",

@@ -24,6 +24,7 @@ from ..journey import Plan
 from ..read_again import command
 from ..report import ComparedOutput, PartReport, QuantizedOutput, TensorReport, error_report
 from ..sizes_of_data import sizes_from
+from ..sizes_text import sizes_text
 from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
@@ -310,7 +311,7 @@ def _metric_table(tensors: Sequence[Any], title: str | None = None, excepts: Seq
     names = [name + " (turned)" * t.turned + " (not judged)" * (t.name in excepts)
              for name, t in zip(short_names([t.name for t in tensors]), tensors, strict=True)]
     rows = [
-        (name, t.dtype, "x".join(map(str, t.shape)) or "scalar", *measured(t))
+        (name, t.dtype, sizes_text(t.shape), *measured(t))
         if not t.note else (name, t.dtype, t.note, *("" for _ in headings))
         for name, t in zip(names, tensors, strict=True)
     ]
@@ -364,7 +365,7 @@ def run_command(
         (
             name,
             array.dtype,
-            "x".join(map(str, array.shape)) or "scalar",
+            sizes_text(array.shape),
             *_ends(array),
         )
         for name, array in outputs.items()

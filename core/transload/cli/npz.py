@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from ..input_shapes import static_inputs
+from ..sizes_text import sizes_text
 from .show import console, lines, table
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def dump_command(file: Path, name: str | None) -> int:
     for each, array in _arrays(file).items():
         told = _holds_numbers(array) and array.dtype.kind != "c" and array.size
         ends = [f"{number:.6g}" for number in _ends(array)] if told else ["", "", ""]
-        rows.append((each, "x".join(map(str, array.shape)) or "scalar", str(array.dtype), *ends))
+        rows.append((each, sizes_text(array.shape), str(array.dtype), *ends))
     console().print(table(("array", "shape", "type", "least", "greatest", "mean"), rows, right=("least", "greatest", "mean")))
     return 0
 
@@ -101,7 +102,7 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
             continue
         other = b.get(name)
         if other is None or not same_but_ones(other.shape, array.shape):
-            shapes = ["x".join(map(str, each.shape)) or "scalar" for each in (array, other) if each is not None]
+            shapes = [sizes_text(each.shape) for each in (array, other) if each is not None]
             rows.append((name, "", "", "", "is missing" if other is None else f"is of shape {shapes[1]}, not {shapes[0]}"))
             broken += 1
             continue
@@ -202,7 +203,7 @@ def gen_input_command(
             raise UsageError(f"input {both!r} is given a file and a --range", hint="leave out one of them")
         arrays = checked_inputs(module, {**arrays, **taken})
     write_arrays(out, {name: np.asarray(array) for name, array in arrays.items()})
-    border = "; ".join(f"{name} {'x'.join(map(str, array.shape)) or 'scalar'} {array.dtype}" for name, array in arrays.items())
+    border = "; ".join(f"{name} {sizes_text(array.shape)} {array.dtype}" for name, array in arrays.items())
     console().print(f"written to {out}: {border}", markup=False)
     return 0
 

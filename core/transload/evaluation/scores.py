@@ -21,6 +21,7 @@ from ..lending import read_only
 from ..plugin import Score, resolve
 from ..plugin_host import host
 from ..samples.sources import function_at, same_but_ones
+from ..sizes_text import sizes_text
 from ..verification.differences import is_counted
 from .intervals import interval, mean_at_most
 from .labels import MovedLabel, class_of
@@ -169,7 +170,7 @@ def _top(count: int) -> Callable[..., float | list[float]]:
         if len(labels) != size:
             found = f"are {len(labels)} labels" if len(labels) > 1 else "is one label"
             raise UsageError(
-                f"{output!r} has {size} rows ({'x'.join(map(str, scores.shape))}), of a batch one each, and there {found}",
+                f"{output!r} has {size} rows ({sizes_text(scores.shape)}), of a batch one each, and there {found}",
                 hint="labels for each row, in the order of the samples and their rows, in a file of labels alone or an .npy; "
                      "or the model of a batch of 1: --batch 1; of rows that are no batch, --metric python:FILE:FUNCTION")
         return _each([best(row, each, output) for row, each in zip(scores.reshape(size, -1), labels, strict=True)])

@@ -21,9 +21,10 @@ from ..digits import real_number
 from ..errors import ReadError, UsageError
 from ..files import atomic_path, exists, is_folder, need_file
 from ..shell import quoted
+from ..sizes_text import sizes_text
 from ..suggest import nearest
 from ..toml_text import MAX_BYTES, toml_table
-from .preprocess_text import lines_of, lines_of_fused, numbers_text, sizes_text, toml_string
+from .preprocess_text import lines_of, lines_of_fused, numbers_text, toml_string
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .preprocess import Preprocess
 
-__all__ = ["lines_of", "lines_of_fused", "numbers_text", "sizes_text", "toml_string"]
+__all__ = ["lines_of", "lines_of_fused", "numbers_text", "toml_string"]
 
 
 def lines_of(own: Preprocess) -> list[str]:
@@ -54,11 +54,6 @@ def _integers(own: Preprocess) -> str:
 def toml_string(value: str) -> str:
     """A basic string of TOML, which escapes as JSON does."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def sizes_text(sizes: Sequence[int]) -> str:
-    """Rows and columns, as `8x12`."""
-    return "x".join(map(str, sizes))
 
 
 def numbers_text(numbers: Sequence[float] | None) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ReadError, UsageError
 from ..ir import TensorType
+from ..sizes_text import sizes_text
 from .images import Decoding
 from .preprocess import Preprocess, layout_of
 from .samples import Data
@@ -66,7 +67,8 @@ def first_sizes(data: Data, types: Types, preprocess: Preprocess | None) -> tupl
             before, at = found.setdefault(name, (shape, where))
             if before != shape:
                 raise UsageError(
-                    f"{where} is {_by(shape)}, and {at} {_by(before)}, for input {name!r}, whose sizes the model leaves open",
+                    f"{where} is {sizes_text(shape)}, and {at} {sizes_text(before)}, for input {name!r}, whose sizes the model "
+                    "leaves open",
                     hint="--resize ROWSxCOLUMNS makes all images alike")
         if not any(_open_size(name, types, preprocess) for name in images):
             break
@@ -133,7 +135,3 @@ def _array_sizes(entry: Entry, types: Types) -> Found:
                     f"{entry.name}: input {name!r} is given an array of shape {shape}, and takes {taken(types[name])}")
             found[name] = made, entry.name
     return found
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return "x".join(map(str, shape))

@@ -25,6 +25,7 @@ from ..guard import FOREIGN, goes_through, said, users_code, users_items
 from ..ir import NONE, TensorType
 from ..ir.constants import TensorData
 from ..lending import owned
+from ..sizes_text import sizes_text
 from .images import OTHERS, SUFFIXES
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _filled_by_rows(wanted: Sequence[int | None] | None, shape: tuple[int, ...])
 
 def taken(type_: TensorType) -> str:
     """What an input takes, in words: of one whose element type is not known yet, the sizes."""
-    return str(type_) if type_.element != NONE else "x".join("?" if size is None else str(size) for size in type_.shape or ())
+    return str(type_) if type_.element != NONE else sizes_text(type_.shape or ())
 
 
 # --- sources

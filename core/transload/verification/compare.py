@@ -42,6 +42,7 @@ from ..samples.fused import Fused
 from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
 from ..sizes_of_data import sizes_from
+from ..sizes_text import sizes_text
 from .as_converted import AsConverted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
@@ -393,7 +394,7 @@ def _need_sizes_of(artifact: str | Path | Module, result: Module, source: Module
         if not (isinstance(there, TensorType) and isinstance(wanted, TensorType) and there.is_static and wanted.is_static):
             continue
         if sorted(there.static_shape) != sorted(wanted.static_shape):
-            own, asked = ("x".join(map(str, type_.static_shape)) or "scalar" for type_ in (there, wanted))
+            own, asked = (sizes_text(type_.static_shape) for type_ in (there, wanted))
             called = "this module" if isinstance(artifact, Module) else artifact
             raise UsageError(f"{called} is an artifact, whose input {name!r} is {own}, and was to be {asked}",
                              hint="convert the model once more with that")

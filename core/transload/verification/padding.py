@@ -6,6 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..sizes_text import sizes_text
+
 __all__ = ["found_alone"]
 
 
@@ -28,6 +30,6 @@ def found_alone(
         if number is None or bool((np.asarray(got)[beyond] == number).all()):
             kept[key] = np.asarray(got)[inner]
             behind = "what is behind is not judged" if number is None else f"behind, {number} stands throughout"
-            found, places = ("x".join(map(str, shape)) for shape in (want, have))
+            found, places = (sizes_text(shape) for shape in (want, have))
             notes.append(f"{name}: {found} of {places} are what is found in the data; {behind}")
     return kept, notes

@@ -116,7 +116,7 @@ def refined(text: str) -> bytes:
 
     try:
         return bytes(_jax.mlir.refine_polymorphic_shapes(text.encode(), enable_shape_assertions=False))
-    except Exception as error:  # ValueError, XlaRuntimeError: the shapes do not follow from the inputs'
+    except (ValueError, RuntimeError) as error:  # XlaRuntimeError is one: the shapes do not follow from the inputs'
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]
         raise RunError("; ".join(lines[:3])[:600]) from None
 
