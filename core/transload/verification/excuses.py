@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import product
 
@@ -26,11 +26,13 @@ from .steps import check_steps_together, is_quantized
 from .ties import excused_by_ties
 from .ways import Ways
 
-__all__ = ["Excuses"]
+__all__ = ["Broken", "Excuse", "Excuses"]
 
 Arrays = Mapping[str, np.ndarray]
 Broken = dict[int, list[str]]
 """By place of the output, the limits that it breaks, in words."""
+Excuse = Callable[[Sequence[Arrays], Broken], tuple[Broken, list[str]]]
+"""What is broken all the same on inputs together, and notes on what is excused."""
 
 
 class Excuses:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, takewhile
@@ -24,7 +24,7 @@ from .differences import TensorDifference, compare_outputs, not_measured, of_pla
 from .drawn import Drawn
 from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
-from .excuses import Excuses
+from .excuses import Broken, Excuses
 from .following import moved_as_far
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .kinds import OutputKinds
@@ -252,14 +252,22 @@ class Judge:
                 self._count_steps(once, samples)
                 samples.add(once, given, informative - told)
                 told |= informative
-        samples.end(self.kinds.limits_broken(samples.tensors))
+        samples.end(self.kinds.limits_broken(samples.tensors), self._of_all)
+
+    def _of_all(self, inputs: Sequence[Mapping[str, np.ndarray]], broken: Broken) -> tuple[Broken, list[str]]:
+        """`Excuses.of_all`, for as long as there is time."""
+        try:
+            return self._excuses().of_all(inputs, broken)
+        except TimeOver as error:
+            return broken, [f"whether {self.runtime.name} rounds them so was not looked at: {error.message}; {error.hint}"]
 
     def _count_steps(self, once: Verification, samples: Together) -> None:
         """Count how many numbers are a step away on the last inputs. A verdict that says no more than that these are too many
         passes until all samples are counted."""
         wrong = self.kinds.limits_broken([replace(each, others=None) for each in self._last.tensors]) if self._last.broken else {}
         left_out = {*wrong, *self.kinds.chosen, *self._last.excused}
-        counted = samples.count({index: tensor for index, tensor in enumerate(self._last.tensors) if index not in left_out})
+        counted = samples.count(
+            self._last.given or {}, {index: tensor for index, tensor in enumerate(self._last.tensors) if index not in left_out})
         if once.broken and self._last.broken <= counted and not once.bounds:
             once.broken, once.status = [], "passed"
 

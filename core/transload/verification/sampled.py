@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from ..escapes import escaped
 from .differences import TensorDifference, is_farther, together
+from .excuses import Broken, Excuse
 from .verdict import Verification
 
 __all__ = ["Sample", "Together", "named"]
 
 _NOTES = 4
 """Of those on single samples, how many are told."""
+_MOST = 8
+"""How many of the samples with most steps to count are kept."""
 
 
 class Sample(dict[str, np.ndarray]):
@@ -43,15 +48,18 @@ class Together:
         self._verdict, self._last = verdict, first
         self._notes = list[str]()
         self._counted = dict[int, TensorDifference]()
+        self._farthest = list[tuple[int, Mapping[str, np.ndarray]]]()
         verdict.samples = 1
 
     def leave_out(self, given: Mapping[str, np.ndarray], why: str) -> None:
         """Note that a sample was not judged by."""
         self._notes.append(f"{_name(given)} is left out: {why}")
 
-    def count(self, tensors: Mapping[int, TensorDifference]) -> Set[int]:
-        """Count the steps in outputs, by place; says of which there are any to count."""
+    def count(self, given: Mapping[str, np.ndarray], tensors: Mapping[int, TensorDifference]) -> Set[int]:
+        """Count the steps in a sample's outputs, by place; says of which there are any to count."""
         counted = {index: tensor for index, tensor in tensors.items() if tensor.dtype != "bool"}
+        apart = sum(tensor.others.apart for tensor in counted.values() if tensor.others is not None)
+        self._farthest = nlargest(_MOST, [*self._farthest, (apart, given)], key=itemgetter(0))
         for index, tensor in counted.items():
             self._counted[index] = together(self._counted[index], tensor) if index in self._counted else tensor
         return counted.keys()
@@ -72,10 +80,17 @@ class Together:
         """The outputs, with what was counted of all samples."""
         return [self._counted.get(index, tensor) for index, tensor in enumerate(self._verdict.tensors)]
 
-    def end(self, beyond: Mapping[int, list[str]]) -> None:
-        """Say which sample is wrong, or that all together are, by the limits that `tensors` break, by place."""
+    def end(self, beyond: Broken, excuse: Excuse) -> None:
+        """Say which sample is wrong, or that all together are, by the limits that `tensors` break, by place.
+
+        What all break together may have an `excuse` (`Excuses.of_all`), looked for on those that are a step away most often.
+        """
         verdict, notes = self._verdict, self._notes
-        wrong = [reason for index in self._counted for reason in beyond.get(index, ())]
+        of_all = {index: beyond[index] for index in self._counted if index in beyond}
+        if of_all and not verdict.broken:
+            of_all, excused = excuse([given for _, given in self._farthest], of_all)
+            notes[:0] = [note for note in excused if note not in notes]
+        wrong = [reason for reasons in of_all.values() for reason in reasons]
         if verdict.broken:
             before = f"; on the {verdict.samples - 1:,} judged before it passed" if verdict.samples > 1 else ""
             notes.insert(0, f"that, and the table, is of {_name(self._last)}{before}")

@@ -118,8 +118,8 @@ def test_runs_are_judged_together(hub: Module) -> None:
     assert len(steps.wrong) == 1 and steps.wrong[0].startswith("m39_q: by 1 steps at most, at ")
 
 
-def test_ties_are_excused_of_all_inputs_together(tmp_path: Path) -> None:
-    """Of ten numbers one or two are a step away on each input, for a sum before them is a half; of all, these were too many."""
+def _of_ten_numbers(path: Path) -> Path:
+    """A network of QLinear operators that gives ten numbers, with sums before them that are often halves."""
     random, helper = np.random.default_rng(0), onnx.helper
     held = {
         "xs": np.float32(0.03), "xz": np.int8(-5), "w": random.integers(-100, 100, (8, 3, 3, 3)).astype(np.int8),
@@ -140,10 +140,26 @@ def test_ties_are_excused_of_all_inputs_together(tmp_path: Path) -> None:
     graph = helper.make_graph(
         nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in held.items()])
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
-    source = transload.load(tmp_path / "m.onnx")
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+def test_ties_are_excused_of_all_inputs_together(tmp_path: Path) -> None:
+    """Of ten numbers one or two are a step away on each input, for a sum before them is a half; of all, these were too many."""
+    source = transload.load(_of_ten_numbers(tmp_path / "m.onnx"))
     verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source), seed=9)
     assert verdict.passed and "rounds some numbers to the next step" in verdict.notes[-1], (verdict.broken, verdict.notes)
+
+
+def test_ties_are_excused_of_all_samples_together(tmp_path: Path) -> None:
+    """What the ties of drawn inputs were excused for, those of given ones were not."""
+    source = transload.load(_of_ten_numbers(tmp_path / "m.onnx"))
+    random = np.random.default_rng(5)
+    samples = [{"x": random.uniform(-3, 3, (1, 3, 16, 16)).astype(np.float32)} for _ in range(6)]
+    verdict = verify_conversion(
+        source, transload.lower(source, "tosa"), hub=transload.legalize(source), inputs=samples, every=True)
+    assert verdict.passed and verdict.samples == 6, (verdict.broken, verdict.notes)
+    assert "rounds some numbers to the next step" in verdict.notes[0]
 
 
 @pytest.mark.models
