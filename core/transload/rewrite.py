@@ -59,7 +59,7 @@ from .ir.verify import faults_of
 from .likeness import need_like, need_operands_there, need_there
 from .limits import beyond
 from .open_sizes import open_inputs
-from .rewrite_table import RewriteFunction, RewriteTable
+from .rewrite_table import Concerns, RewriteFunction, RewriteTable
 from .trace import traced
 
 __all__ = ["CHANGED", "KEPT", "RewriteTable", "Rewriter", "Rewriting", "apply_greedily", "cannot_convert", "convert_ops"]
@@ -147,11 +147,12 @@ class Rewriter(Builder):
     def convert(self, root: Op) -> None:
         """Convert what is inside `root`, an op of its own or one whose regions have to be converted before it can be.
 
-        Raises `ConversionError` with every op that cannot be: `Unsupported` is then for the caller to raise.
+        Raises `ConversionError` with every op that cannot be. Where a rule lets that pass, and the op has regions, each of
+        them is told by itself; of an op that names functions, they are the reason why it cannot be converted.
         """
         if self.rewriting is None:
             raise InternalError("only a rewrite that runs in a conversion can convert regions")
-        self.rewriting.convert(root)
+        self.rewriting.convert(root, self.op)
 
     def constant_of(self, value: Value | None) -> Any:
         """The array a value holds if it is a constant, else None.
@@ -177,22 +178,6 @@ class Rewriter(Builder):
         """The same of what is known to be a value for each result (`values_for`)."""
         hand_on_names(self.op, values, self.location)
         self.op.replace_with(values)
-
-
-class _Concerns(dict[str, bool]):
-    """Whether ops of a name are for a table to rewrite: those of the dialects it starts from, and those that it names.
-
-    It is asked of every op that is there or made, and there are few names.
-    """
-
-    def __init__(self, prefixes: tuple[str, ...], table: RewriteTable) -> None:
-        super().__init__()
-        self.prefixes = prefixes
-        self.table = table
-
-    def __missing__(self, name: str) -> bool:
-        found = self[name] = name.startswith(self.prefixes) or name in self.table.functions
-        return found
 
 
 class Rewriting:
@@ -223,6 +208,7 @@ class Rewriting:
         self._depth = 0
         self._in_a_row: dict[Op, int] = {}
         self._endless: set[RewriteFunction] = set()
+        self._inside: dict[Op, list[Finding]] = {}
         self._spoilers: set[Any] = set()
         self._unspoilt: set[Any] = set()
         self._joins = dict(joins or {})
@@ -231,7 +217,7 @@ class Rewriting:
 
     def _use(self, table: RewriteTable) -> None:
         self.table = traced(table)
-        self._concerns = _Concerns(self._prefixes, table)
+        self._concerns = Concerns(self._prefixes, table)
         self._known: dict[str, list[RewriteFunction]] = {}
 
     @cached_property
@@ -248,16 +234,22 @@ class Rewriting:
         return note
 
     @pinned()
-    def convert(self, root: Op) -> None:
-        """Rewrite what is inside `root`; `ConversionError` with every op that could not be."""
+    def convert(self, root: Op, asking: Op | None = None) -> None:
+        """Rewrite what is inside `root`; `ConversionError` with every op that could not be.
+
+        What is found in all regions of the op whose rule is `asking`, or in copies of them, is known of it: looked for again
+        where the op stays, it would be at each level of regions, which is twice as often for each.
+        """
         if self._depth >= DEEPEST:
-            raise Unsupported(f"loops and branches are nested more than {DEEPEST} deep")
+            raise Unsupported(f"loops and branches are nested more than {DEEPEST} deep", "write them as fewer in each other")
         self._depth += 1
         try:
             findings = self.rewrite(root)
         finally:
             self._depth -= 1
         if findings:
+            if asking is not None and len(root.regions) == len(asking.regions):
+                self._inside.setdefault(asking, findings)
             raise cannot_convert(findings, self.source) from (self.failures[0] if self.failures else None)
 
     @process_kept()
@@ -277,11 +269,15 @@ class Rewriting:
                 if self._concerns[op.name]:
                     before = op.prev
                     finding = self._one(op)
+                    inside = self._inside.pop(op, None)
                     if finding is not None:
-                        findings.append(finding)
+                        findings += (finding, *(inside or ()))
                     if op.parent is None:
                         # Go on behind what was there before: new ops of the source dialect are visited too.
                         op = before.next if before is not None else block.first
+                        continue
+                    if finding is not None and inside is not None:  # its regions were looked at by its rule
+                        op = op.next
                         continue
                 if op.regions:  # of an op that stays as well: it could not be converted, or was changed in place
                     pending.append(op)
@@ -323,8 +319,11 @@ class Rewriting:
             except Unsupported as reason:
                 why, advice, follows = reason.why, self._advice(reason), reason.follows
             except ConversionError as error:
-                why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or error.message
-                advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint)) or error.hint
+                if op in self._inside:  # each is told by itself
+                    why, advice = "holds ops that cannot be converted", ""
+                else:
+                    why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings) or error.message
+                    advice = "; ".join(dict.fromkeys(finding.hint for finding in error.findings if finding.hint)) or error.hint
             except (Unfit, OverflowError) as error:
                 why, advice = _misfit(error), _whose_fault(op)
             except PluginFailure as error:  # of what the rule called: a kernel, a shape rule

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .ir.core import Op
     from .rewrite import Rewriter
 
-__all__ = ["RewriteFunction", "RewriteTable"]
+__all__ = ["Concerns", "RewriteFunction", "RewriteTable"]
 
 RewriteFunction = Callable[[Any, "Rewriter"], Any]
 """Called with the ops of the names it was registered for, so that it may say `op: Conv`."""
@@ -99,3 +99,19 @@ class _Refusal:
 
     def __call__(self, op: Op, rw: Rewriter) -> Any:
         raise Unsupported(self.why, self.hint)
+
+
+class Concerns(dict[str, bool]):
+    """Whether ops of a name are for a table to rewrite: those of the dialects it starts from, and those that it names.
+
+    It is asked of every op that is there or made, and there are few names.
+    """
+
+    def __init__(self, prefixes: tuple[str, ...], table: RewriteTable) -> None:
+        super().__init__()
+        self.prefixes = prefixes
+        self.table = table
+
+    def __missing__(self, name: str) -> bool:
+        found = self[name] = name.startswith(self.prefixes) or name in self.table.functions
+        return found

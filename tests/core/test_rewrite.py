@@ -10,10 +10,10 @@ from transload.conversion import apply_conversion
 from transload.errors import ConversionError, Finding, PassError, PluginError, Unsupported, UsageError
 from transload.ir import F32, Block, FusedLocation, Op, Region, SplatData, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
-from transload.ir.regions import release_regions
+from transload.ir.regions import copied_regions, release_regions
 from transload.plugin import Conversion
 from transload.plugin_host import Host
-from transload.rewrite import CHANGED, RewriteTable, apply_greedily, convert_ops
+from transload.rewrite import CHANGED, DEEPEST, RewriteTable, apply_greedily, convert_ops
 from transload.text import parse_module
 
 T = TensorType((2,), F32)
@@ -301,3 +301,53 @@ def test_what_lies_deep_is_rewritten(depth):
     set_results(main, [x], ["y"])
     convert_ops(module, table, "acme")
     assert [op.name for op in main.walk()][1:-1] == ["other.around"] * depth
+
+
+def nested(depth: int, innermost: str = "old.unknown"):
+    """A module of an op whose region holds the next such op, and so on; the last one holds another."""
+    module = chain("old.around")
+    op = module.main.regions[0].block.first
+    for level in range(depth):
+        block = Block()
+        name = "old.around" if level < depth - 1 else innermost
+        op.regions = [Region([block])]
+        op = block.append(Op(name, (), (), location=f"at{level}"))
+    return module
+
+
+@pytest.mark.parametrize("copies", [False, True])
+def test_what_regions_hold_is_looked_at_once_and_told_once(copies: bool) -> None:
+    """At each level a rule has looked at all that is inside: looked at again, it would be 2 ** 30 times."""
+    table, seen = RewriteTable(), []
+
+    @table("old.around")
+    def around(op, rw):
+        rw.convert(Op("builtin.module", (), (), None, copied_regions(op)) if copies else op)
+        return rw.create("new.around", (), [T] * len(op.results), {}, release_regions(op)).results
+
+    @table("old.unknown")
+    def unknown(op, rw):
+        seen.append(op)
+        raise Unsupported("only on Sundays", "wait")
+
+    with pytest.raises(ConversionError) as caught:
+        convert_ops(nested(30), table, "old")
+    assert len(seen) == 1
+    told = {finding.what: finding for finding in caught.value.findings}
+    assert told["old.unknown"] == Finding("old.unknown", "only on Sundays", ("at29",), "wait")
+    assert (told["old.around"].why, told["old.around"].count) == ("holds ops that cannot be converted", 30)
+
+
+def test_regions_nested_too_deep_are_the_reason() -> None:
+    table = RewriteTable()
+
+    @table("old.around")
+    def around(op, rw):
+        rw.convert(op)
+        return rw.create("new.around", (), [T] * len(op.results), {}, release_regions(op)).results
+
+    with pytest.raises(ConversionError) as caught:
+        convert_ops(nested(DEEPEST + 3, "new.leaf"), table, "old")
+    assert {(finding.why, finding.hint, finding.count) for finding in caught.value.findings} == {
+        ("holds ops that cannot be converted", "", DEEPEST - 1),  # the module itself is one
+        (f"loops and branches are nested more than {DEEPEST} deep", "write them as fewer in each other", 4)}

@@ -86,8 +86,8 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
     if known is not None:
         return _take_over(rw, op.regions[0 if constant_scalar(rw, condition, "the condition") else 1].block)
     try:
-        _convert_regions(op, rw)
-    except Unsupported:
+        rw.convert(op)  # the types of what is in the branches are needed
+    except ConversionError:
         failed = rw.scratch(Failed).ops
         possible = [region for region in op.regions if not any(inner in failed for inner in region.block)]
         if len(possible) != 1 or any(inner.dialect == "onnx" for inner in possible[0].block):
@@ -116,14 +116,6 @@ def _take_over(rw: Rewriter, block: Block) -> list[Value]:
         else:
             rw.block.insert(inner, rw.before)
     return values
-
-
-def _convert_regions(op: Op, rw: Rewriter) -> None:
-    """Convert what is in an op's regions, whose types are needed before the op itself can be converted."""
-    try:
-        rw.convert(op)
-    except ConversionError:
-        raise Unsupported("holds ops that cannot be converted") from None  # each is visited and reported by itself
 
 
 # --- loops
@@ -254,7 +246,7 @@ def _while(op: Op, rw: Rewriter, trip: Value | None, condition: Value | None, ca
     notes = rw.scratch(_Unrolled)
     notes.kept += 1
     try:
-        _convert_regions(op, rw)
+        rw.convert(op)
     finally:
         notes.kept -= 1
     end = body.terminator

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transload.errors import ConversionError, Unsupported
+from transload.errors import Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter
@@ -55,15 +55,6 @@ def yield_(call: Call, rw: Rewriter) -> list[Value]:
     return []
 
 
-def _convert(op: Op, rw: Rewriter) -> None:
-    """Convert what is in the graphs of an op; `Unsupported` where that cannot be."""
-    try:
-        rw.convert(op)
-    except ConversionError as error:
-        why = "; ".join(f"{finding.what}: {finding.why}" for finding in error.findings[:3])
-        raise Unsupported(f"its graph cannot be converted: {why}") from None
-
-
 def _given(op: Op, *places: int) -> list[list[Value]]:
     """The operands of an op by its segments."""
     segments = op.attributes.get("segments", (len(op.operands),))
@@ -81,7 +72,7 @@ def cond(call: Call, rw: Rewriter) -> list[Value]:
     condition, *rest = _given(op)
     given = rest[0] if rest else []
     known = rw.constant_of(condition[0])
-    _convert(op, rw)
+    rw.convert(op)
     for region in op.regions:
         _check_graph(region, _types(given), _types(op.results))
     if known is not None:
@@ -113,7 +104,7 @@ def while_loop(call: Call, rw: Rewriter) -> list[Value]:
     op = call.op
     state, *rest = _given(op)
     more = rest[0] if rest else []
-    _convert(op, rw)
+    rw.convert(op)
     test, body = op.regions
     _check_graph(test, _types([*state, *more]))
     _check_graph(body, _types([*state, *more]), _types(state))
@@ -167,7 +158,7 @@ def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value
     count = shapes[0][0]
     if not 0 < count <= MOST_SLICES:
         raise Unsupported(f"is done for {count} slices", f"1 to {MOST_SLICES} can be converted")
-    _convert(op, rw)
+    rw.convert(op)
     slices = [TensorType(value.shape[1:], value.element) for value in mapped]
     _check_graph(op.regions[0], [*_types(state), *slices, *_types(more)])
     given = op.regions[0].block.terminator.operands
@@ -185,6 +176,6 @@ def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value
 @TABLE("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast")
 def wrapped(call: Call, rw: Rewriter) -> list[Value]:
     """The graph itself."""
-    _convert(call.op, rw)
+    rw.convert(call.op)
     _check_graph(call.op.regions[0], _types(call.op.operands), _types(call.op.results))
     return rw.copied(call.op.regions[0].block, list(call.op.operands))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.engine.run import Plan
-from transload.errors import ConversionError, Unsupported
+from transload.errors import Unsupported
 from transload.ir import BOOL, Block, Op, Region, TensorType, Value
 from transload.ir.regions import release_regions
 from transload.rewrite import Rewriter, RewriteTable
@@ -63,14 +63,6 @@ def refuse_tokens(op: Op) -> None:
             raise Unsupported(f"passes on a {value.type}, and only tensors of real numbers can be converted")
 
 
-def _raise_regions(op: Op, rw: Rewriter) -> None:
-    """Convert what is in an op's regions."""
-    try:
-        rw.convert(op)
-    except ConversionError:
-        raise Unsupported("holds ops that cannot be converted") from None  # each is visited and reported by itself
-
-
 # --- branches
 
 @TABLE("stablehlo.if")
@@ -80,7 +72,7 @@ def if_(op: If, rw: Rewriter) -> Sequence[Value]:
     if known is not None:
         return rw.copied(op.regions[0 if known.reshape(-1)[0] else 1].block, ())
     refuse_tokens(op)
-    _raise_regions(op, rw)
+    rw.convert(op)
     made = rw.create("top.If", (op.pred,), [result.type for result in op.results], {}, release_regions(op))
     return list(made.results)
 
@@ -96,7 +88,7 @@ def case(op: Case, rw: Rewriter) -> Sequence[Value]:
     if len(branches) == 1:
         return rw.copied(branches[0].block, ())
     refuse_tokens(op)
-    _raise_regions(op, rw)
+    rw.convert(op)
     return choose_by_number(rw, op.index, release_regions(op), [result.type for result in op.results])
 
 
@@ -116,7 +108,7 @@ def while_(op: While, rw: Rewriter) -> Sequence[Value]:
     refuse_tokens(op)
     for value in op.operands:
         static(value, "a value of the loop")
-    _raise_regions(op, rw)
+    rw.convert(op)
     inputs = [materialized(rw, value) for value in op.operands]
     question = op.cond.block.terminator
     answer = question.operands[0]

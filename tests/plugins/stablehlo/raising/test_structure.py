@@ -437,6 +437,28 @@ def test_branches_of_many_in_each_other() -> None:
         np.testing.assert_allclose(got, 2 * x + (last if place == 2 else place), rtol=1e-5)
 
 
+def _ifs(depth: int, innermost: str) -> str:
+    """Ifs in the first branches of each other, with what is in the last one."""
+    lines = [f"%r{depth} = {innermost}"]
+    for level in range(depth - 1, -1, -1):
+        lines = [f'%r{level} = "stablehlo.if"(%p) ({{', *lines, f"stablehlo.return %r{level + 1} : {T}",
+                 f"}}, {{\nstablehlo.return %x : {T}\n}}) : (tensor<i1>) -> {T}"]
+    return f"func.func @main(%p: tensor<i1>, %x: {T}) -> {T} {{\n" + "\n".join(lines) + f"\nreturn %r0 : {T}\n}}"
+
+
+@pytest.mark.parametrize(("depth", "innermost", "why"), [
+    (52, f"stablehlo.tanh %x : {T}", "nested more than 48 deep"),
+    (40, f"stablehlo.custom_call @print(%x) {{has_side_effect = true}} : ({T}) -> {T}", "effect"),
+])
+def test_why_branches_in_each_other_cannot_be_converted_is_told(depth: int, innermost: str, why: str) -> None:
+    with pytest.raises(ConversionError) as caught:
+        transload.legalize(transload.load(text=_ifs(depth, innermost), format="stablehlo"))
+    told = {finding.why: finding.count for finding in caught.value.findings}
+    (reason,) = set(told) - {"holds ops that cannot be converted"}
+    assert sum(told.values()) == depth + (depth == 40)
+    assert why in reason
+
+
 def test_entry_point_is_there() -> None:
     assert EntryPoint("stablehlo", "transload_plugins.stablehlo", "transload").load() is not None
     assert host().conversions["stablehlo-to-top"].target == "top"
