@@ -28,10 +28,10 @@ from .dialect import op_name, region_names, schema_of
 from .tensors import TensorReader, strings_of
 from .types import STRING, UNKNOWN, value_type
 
-__all__ = ["GraphImporter", "Scope", "fill_in", "types_of"]
+__all__ = ["MAX_DEPTH", "GraphImporter", "Scope", "fill_in", "types_of"]
 
 MAX_DEPTH = 32
-"""How deep subgraphs may lie in each other."""
+"""How deep subgraphs may lie in each other: each is three messages of the 100 that protocol buffers are read deep."""
 
 MAX_CALLS = 128
 """How deep calls of functions may lie in each other, where these are written in other opset versions than the model."""

@@ -20,6 +20,7 @@ from transload.ir.module import input_names, output_names
 from transload.ir.names import FreshNames
 
 from .dialect import region_names, schema_of
+from .graph import MAX_DEPTH
 from .reader import OPSET
 from .types import OPSET_WRITTEN, element_code, type_proto, type_word
 
@@ -74,6 +75,10 @@ def unwritable(module: Module) -> list[Finding]:
         if op.dialect not in ("onnx", "builtin", "func"):
             findings.append(Finding(
                 op.name, "is no operator of ONNX", _names(op), "`transload coverage` says which conversions are there"))
+        if op.regions and _depth(op) == MAX_DEPTH - 1:  # as deep as may be read, types have no room for their sizes
+            findings.append(Finding(
+                op.name, f"lies in graphs {MAX_DEPTH - 1} deep in each other, and no deeper ones are read of protocol buffers",
+                _names(op), "write loops and branches in each other as fewer of them"))
         own = op.attributes.get(OPSET)
         if op.dialect == "onnx" and own is not None and schema_of(op.name[5:], own) is not schema_of(op.name[5:], opset):
             findings.append(Finding(op.name, f"is meant as opset {own} has it, in a model of opset {opset}", _names(op),
@@ -90,6 +95,14 @@ def unwritable(module: Module) -> list[Finding]:
             elif value in borders and type_proto(value.type) is None:
                 findings.append(Finding(op.name, f"is of type {value.type}, and the model takes or gives it", _names(op, value)))
     return findings
+
+
+def _depth(op: Op) -> int:
+    """In how many graphs that lie in each other, beside the model's own, an op is."""
+    around, depth = op.parent_op, 0
+    while around is not None and around.dialect == "onnx":
+        around, depth = around.parent_op, depth + 1
+    return depth
 
 
 def _names(op: Op, value: Value | None = None) -> tuple[str, ...]:

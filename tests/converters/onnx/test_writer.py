@@ -166,6 +166,33 @@ def test_what_cannot_be_written_is_told_at_once() -> None:
     assert "i48" in str(caught.value) and not Path("never.onnx").exists()
 
 
+def _branches(depth: int) -> str:
+    """Conditionals in the first branches of each other, as text of the hub."""
+    of = "tensor<2xf32>"
+    lines = [f'%r{depth} = "top.Relu"(%x) : ({of}) -> {of}']
+    for level in range(depth - 1, -1, -1):
+        lines = [f'%r{level} = "top.If"(%c) ({{', *lines, f'"top.Yield"(%r{level + 1}) : ({of}) -> ()',
+                 f'}}, {{\n"top.Yield"(%x) : ({of}) -> ()\n}}) : (tensor<i1>) -> {of}']
+    body = "\n".join(lines)
+    return (f'"func.func"() ({{\n^bb0(%c: tensor<i1> loc("c"), %x: {of} loc("x")):\n{body}\n'
+            f'"func.return"(%r0) : ({of}) -> ()\n}}) {{function_type = (tensor<i1>, {of}) -> {of}, sym_name = "main"}} '
+            ": () -> ()")
+
+
+def test_what_is_written_is_no_deeper_than_is_read(tmp_path: Path) -> None:
+    """Protocol buffers are read 100 messages deep, by us and by onnxruntime, and written, too, only a little deeper."""
+    file = tmp_path / "model.onnx"
+    transload.save(transload.lower(parse_module(_branches(31)), "onnx"), file)
+    transload.load(file)
+    x = np.array([-1, 3], np.float32)
+    assert [list(made) for made in open_model(file)({"c": np.array(True), "x": x}).values()] == [[0, 3]]
+    file.unlink()
+    for depth in (32, 33, 45):
+        with pytest.raises(ConversionError, match="lies in graphs 31 deep in each other") as caught:
+            transload.save(transload.lower(parse_module(_branches(depth)), "onnx"), file)
+        assert [finding.count for finding in caught.value.findings] == [1] and not file.exists()
+
+
 BODIES = {
     "Loop": ("""g (float[3] x) => (float[3] y) { c = Constant <value = bool {1}> () n = Constant <value = int64 {4}> ()
         y = Loop (n, c, x) <body = b (int64 i, bool ci, float[3] a) => (bool co, float[3] ao)
