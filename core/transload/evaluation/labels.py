@@ -37,8 +37,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     `source` is
 
     - None: samples that lie in folders have the number of theirs, in the order of the folders' names (or of `classes`); folders
-      whose names are numbers have these, less 1 where they go from 1 on without a gap; those of a list need `classes`, and the
-      last folder of a path that is one counts;
+      whose names are numbers have these, less 1 where they go from 1 on without a gap, unless `classes` are called so; those of
+      a list need `classes`, and the last folder of a path that is one counts;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
       labels are whole numbers (3, 3.0, 3e0), or names of `classes`;
     - an `.npy` of numbers, in the order of the samples (of their rows, where a sample is a batch, here and in a file of labels
@@ -46,8 +46,8 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
     - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
     - a mapping by name, or a sequence in the order of the samples.
 
-    `classes` are their names in order, or a file with one a line. `offset` is added to labels that are numbers. Raises
-    `UsageError` and `ReadError` where that does not fit.
+    `classes` are their names in order, or a file with one a line. `offset` is added to labels. One that is a number is, after
+    that, of one of the `classes`, where they are said. Raises `UsageError` and `ReadError` where that does not fit.
     """
     if isinstance(source, str | Path) and (is_folder(Path(source)) or Path(source).suffix == ".json") and (
             offset or classes is not None):
@@ -57,14 +57,44 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
                          hint="leave it out: labels that are numbers or names, one a sample, take it")
     names = _lines(Path(classes)) if isinstance(classes, str | Path) else list(classes) if classes is not None else None
     find = _found(samples, source, names)
+    if names is not None:
+        for name in samples.names:
+            _need_class(name, find(name), offset, names)
     return lambda name: _moved(find(name), offset)
 
 
+def _need_class(name: str, label: Any, offset: int, classes: Sequence[str]) -> None:
+    """`UsageError` where the label of a sample is a number that is none of a class once `offset` is added.
+
+    The place of a class that was named is one whatever is added: models may have other classes before it.
+    """
+    if _is_of_rows(label):
+        for row, each in enumerate(label):
+            _need_class(f"{name}, row {row}", each, offset, classes)
+        return
+    number = None if isinstance(label, _Place) else class_of(label)
+    if number is None or 0 <= number + offset < len(classes):
+        return
+    moved = f", which is {number + offset} with {offset} of label_offset added" if offset else ""
+    count = f"{len(classes)} classes are named: 0 to {len(classes) - 1}" if len(classes) > 1 else "1 class is named: 0"
+    raise UsageError(f"the label of {name} is {number}{moved}, and {count if classes else 'no class is named'}",
+                     hint="--classes has the names of all classes of the model, one a line; --label-offset is added to numbers")
+
+
 def _moved(label: Any, offset: int) -> Any:
-    if offset and (isinstance(label, list | tuple) or (isinstance(label, np.ndarray) and label.ndim == 1)):  # of a batch's rows
+    if offset and _is_of_rows(label):
         return [_moved(each, offset) for each in label]
     number = class_of(label) if offset else None
     return label if number is None else MovedLabel(number + offset, offset)
+
+
+def _is_of_rows(label: Any) -> bool:
+    """Whether a label is those of a batch's rows."""
+    return isinstance(label, list | tuple) or (isinstance(label, np.ndarray) and label.ndim == 1)
+
+
+class _Place(int):
+    """The place of a class that a label named, which is one of the classes by that."""
 
 
 class MovedLabel(int):
@@ -118,8 +148,9 @@ def _by_folders(samples: Samples, classes: list[str] | None) -> Labels:
     folders = [Path(name).parts[:-1] if not _ROW.search(name) else () for name in names]
     if not folders or not all(folders) or (classes is None and not whole):
         return lambda name: None
-    if classes is None:
-        numbers = _numbered(sorted({each[0] for each in folders}))
+    called = sorted({each[0] for each in folders})
+    if classes is None or (whole and all(map(str.isdecimal, called)) and not set(called) <= set(classes)):
+        numbers = _numbered(called)
         return lambda name: numbers.get(Path(name).parts[0])
     known = set(classes)
     said = [each[0] if whole else next((part for part in reversed(each) if part in known), each[-1]) for each in folders]
@@ -239,7 +270,7 @@ def _in_classes(names: Sequence[str], classes: Sequence[str], where: str) -> lis
     if several:
         raise UsageError(f"{where}{min(several)!r} is {classes.count(min(several))} classes, and which is not known",
                          hint="labels that are numbers say it, or --classes whose names differ")
-    return [places[name] for name in names]
+    return [_Place(places[name]) for name in names]
 
 
 def _whole(labels: np.ndarray, path: Path) -> list[int]:

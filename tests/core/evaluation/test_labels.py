@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,35 @@ def test_whole_numbers_of_floats(tmp_path: Path, text: str) -> None:
     (tmp_path / "classes").write_text("a\nb\nc\nd\n")
     for classes in (None, tmp_path / "classes"):
         assert [find(tmp_path / "l.txt", classes)(name) for name in Names.names] == [0, 3]
+
+
+def test_numbers_beside_names_of_classes(tmp_path: Path) -> None:
+    """Such a number is the place of one of them, after what is added to it: `classes` had no effect there."""
+    (tmp_path / "named.txt").write_text("1.png 0\n0.png 4\n")
+    (tmp_path / "alone.txt").write_text("# of what\n4.0\n0.0\n")
+    np.save(tmp_path / "l.npy", [4, 0])
+    classes = ["a", "b", "c", "d"]
+    for source in (tmp_path / "named.txt", tmp_path / "alone.txt", tmp_path / "l.npy", [4, 0], {"0.png": 4, "1.png": 0}):
+        with pytest.raises(UsageError, match=r"^the label of 0\.png is 4, and 4 classes are named: 0 to 3\n"):
+            labels_of(Names(), source, classes)  # type: ignore[arg-type]
+        with pytest.raises(UsageError, match=r"label of 1\.png is 0, which is -1 with -1 of label_offset added, and 4 classes"):
+            labels_of(Names(), source, classes, -1)  # type: ignore[arg-type]
+        assert labels_of(Names(), source, [*classes, "e"])("0.png") == 4  # type: ignore[arg-type]
+    samples = open_samples(np.zeros((2, 3, 4), np.float32), {"x": TensorType((3, 4), F32)})
+    with pytest.raises(UsageError, match=rf"the label of {re.escape(samples.names[1])}, row 2 is 4, and 4 classes are named"):
+        labels_of(samples, [0, 1, 2, 3, 0, 4], classes)
+
+
+def test_folders_that_are_numbers_beside_names_of_classes(tmp_path: Path) -> None:
+    image = pytest.importorskip("PIL.Image")
+    for folder in ("0", "2"):
+        (tmp_path / folder).mkdir()
+        image.new("L", (4, 4)).save(tmp_path / folder / "x.png")
+    samples = open_samples(tmp_path, {"x": TensorType((1, 1, 4, 4), F32)})
+    assert [labels_of(samples, classes=["a", "b", "c"])(name) for name in samples.names] == [0, 2]
+    assert [labels_of(samples, classes=["2", "1", "0"])(name) for name in samples.names] == [2, 0]
+    with pytest.raises(UsageError, match="is 2, and 2 classes are named: 0 to 1"):
+        labels_of(samples, classes=["a", "b"])
 
 
 def test_names_of_classes_that_look_like_floats(tmp_path: Path) -> None:
