@@ -95,6 +95,8 @@ class Comparison:
     """Which outputs are quantized in both, and not alike, so that nothing but limits that are given judges them."""
     reordered: list[str] = field(default_factory=list)
     """The names of the outputs in the artifact's order, where that is another one than the model's: they are paired by name."""
+    inputs_reordered: list[str] = field(default_factory=list)
+    """The same of the inputs, which are given by name."""
 
     @property
     def notes(self) -> list[str]:
@@ -102,9 +104,11 @@ class Comparison:
         not be computed, and which outputs say nothing."""
         silent = [name for name in self.silent if name not in self.excepts and name not in self.at_borders]
         tried = Tried("the inputs given", "others") if self.is_given else Tried("the inputs drawn", "real inputs")
-        order = [f"the outputs are in another order than the model's, and compared by name: {', '.join(self.reordered)}"]
+        orders = (("inputs", "given", self.inputs_reordered), ("outputs", "compared", self.reordered))
+        order = [f"the {ends} are in another order than the model's, and {how} by name: {', '.join(names)}"
+                 for ends, how, names in orders if names]
         broken = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
-        usual = [*(order if self.reordered else []), *broken]
+        usual = [*order, *broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
         unlike = [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise if not self.is_judged]
@@ -241,7 +245,8 @@ def compare(
     comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
-    comparison.otherwise, comparison.reordered = _unlike(own, ends), _reordered(reference, result)
+    comparison.otherwise, comparison.reordered = _unlike(own, ends), _reordered(reference, result.outputs)
+    comparison.inputs_reordered = _reordered(given, result.inputs)
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
@@ -422,10 +427,10 @@ def _found_alone(
     return found_alone(reference, in_order, resolve(runtime.padded)(source) if runtime.padded is not None else {})
 
 
-def _reordered(reference: Collection[str], result: Module) -> list[str]:
-    """The names of the artifact's outputs, before its states, where they are the model's in another order; else none."""
-    names = list(islice(result.outputs, len(reference)))
-    return names if names != list(reference) and set(names) == set(reference) else []
+def _reordered(own: Collection[str], found: Iterable[str]) -> list[str]:
+    """The names of an artifact's inputs or outputs, before its states, where they are the model's in another order; else none."""
+    names = list(islice(found, len(own)))
+    return names if names != list(own) and set(names) == set(own) else []
 
 
 def _outputs(

@@ -1,4 +1,4 @@
-"""Which outputs of an artifact `compare` takes for which of the model's, and what it says of their order."""
+"""Which inputs and outputs of an artifact `compare` takes for which of the model's, and what it says of their order."""
 
 from __future__ import annotations
 
@@ -35,3 +35,19 @@ def test_outputs_are_paired_by_name_and_another_order_is_said(
         assert bool(found.broken) is not is_right and found.as_dict()["reordered"] == reordered
         said = [note for note in found.notes if "in another order than the model's, and compared by name: b, a" in note]
         assert bool(said) is bool(reordered)
+
+
+@pytest.mark.parametrize("names", ["xy", "yx"])
+@pytest.mark.parametrize("is_given", [False, True])
+def test_inputs_are_given_by_name_and_another_order_is_said(names: str, is_given: bool, tmp_path: Path) -> None:
+    """Of two whose shapes are the same nothing else shows it."""
+    from tests.support.onnx_models import make_model, node
+
+    for file, order in (("model.onnx", "xy"), ("other.onnx", names)):
+        inputs = {name: np.zeros((2, 8), np.float32) for name in order}
+        (tmp_path / file).write_bytes(make_model([node("Sub", ["x", "y"], ["z"])], inputs, ["z"]).SerializeToString())
+    given = {"x": np.ones((2, 8), np.float32), "y": np.arange(16, dtype=np.float32).reshape(2, 8)} if is_given else None
+    found = transload.compare(tmp_path / "model.onnx", tmp_path / "other.onnx", given)
+    assert not found.broken and found.as_dict()["inputs_reordered"] == (["y", "x"] if names == "yx" else [])
+    said = [note for note in found.notes if note == "the inputs are in another order than the model's, and given by name: y, x"]
+    assert len(said) == (names == "yx")
