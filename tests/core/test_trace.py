@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 import transload.text
 from transload import CHANGED, Rewrite, RewriteTable, trace_rewrites
 from transload.cli import run
+from transload.cli.trace import rewrites_traced_to
 from transload.errors import ConversionError
 from transload.ir import Module
 from transload.rewrite import apply_greedily, convert_ops
@@ -115,6 +118,32 @@ def test_the_command_writes_them_as_text_or_json_also_where_it_fails(examples: P
     with pytest.raises(ConversionError), trace_rewrites() as rewrites:
         convert_ops(module_of("old.none", "old.unknown"), table(), "old")
     assert len(rewrites) == 1
+
+
+def test_rewrites_that_cannot_be_written_leave_what_was_converted(
+        examples: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The artifacts are there by then, and what a conversion ended with counts more than its trace."""
+    written = Path.write_text
+
+    def full(path: Path, *arguments: Any, **more: Any) -> int:
+        if path.name == "trace.txt":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written(path, *arguments, **more)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    trace, digits = str(tmp_path / "trace.txt"), str(examples / "digits" / "digits_int8.tflite")
+    assert run(["convert", digits, "-o", str(tmp_path / "out"), "--no-verify", "--trace-rewrites", trace]) == 1
+    said = capsys.readouterr().err
+    assert "trace.txt: No space left on device" in said
+    assert "all else is done: only the file of --trace-rewrites is missing" in said
+    assert (tmp_path / "out" / "report.json").exists() and not (tmp_path / "trace.txt").exists()
+    source, out = tmp_path / "x.mlir", tmp_path / "y.mlir"
+    source.write_text(transload.text.print_module(module_of("old.a")))
+    assert run(["opt", str(source), "-o", str(out), "--trace-rewrites", trace]) == 1 and "old.a" in out.read_text()
+    capsys.readouterr()
+    with pytest.raises(ConversionError, match="no way"), rewrites_traced_to(trace):
+        raise ConversionError("no way")
+    assert "trace.txt: No space left on device" in capsys.readouterr().err
 
 
 def test_links_have_the_ops_themselves() -> None:

@@ -554,20 +554,20 @@ def opt_command(
                 else None
             ),
         )
-    if timing:
-        error_console().print(
-            table(
-                ("pass", "time", "changed"),
-                [(r.name, seconds_text(r.seconds), "yes" if r.modified else "no") for r in records],
-                right=("time",),
+        if timing:
+            error_console().print(
+                table(
+                    ("pass", "time", "changed"),
+                    [(r.name, seconds_text(r.seconds), "yes" if r.modified else "no") for r in records],
+                    right=("time",),
+                )
             )
-        )
-    printed = print_module(module, constants=constants, locations=locations)
-    if out is None:
-        print_data(printed if printed.endswith("\n") else printed + "\n")
-    else:
-        from ..files import atomic_path
+        printed = print_module(module, constants=constants, locations=locations)
+        if out is None:
+            print_data(printed if printed.endswith("\n") else printed + "\n")
+        else:
+            from ..files import atomic_path
 
-        with atomic_path(out) as temporary:
-            temporary.write_text(printed, encoding="utf-8")
+            with atomic_path(out) as temporary:
+                temporary.write_text(printed, encoding="utf-8")
     return 0

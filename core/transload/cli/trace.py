@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 import numpy as np
 
+from ..errors import TransloadError
 from ..escapes import escaped
 from ..files import atomic_path
 from ..ir import Op, Value
 from ..json_text import plain
 from ..trace import Rewrite, trace_rewrites
-from .show import in_a_line, printable
+from .show import in_a_line, printable, show_error
 
 __all__ = ["Tracer", "rewrites_traced_to"]
 
@@ -66,14 +67,27 @@ def rewrites_traced_to(file: str | None) -> Iterator[None]:
     with trace_rewrites() as rewrites:
         try:
             yield
-        finally:
-            as_json = file.endswith(".jsonl")
-            lines = "".join(f"{json.dumps(plain(each)) if as_json else _line(each)}\n" for each in rewrites)
-            if file == "-":
-                sys.stderr.write(printable(lines))
-            else:
-                with atomic_path(file) as temporary:
-                    temporary.write_text(lines, encoding="utf-8")
+        except BaseException:
+            try:
+                _write(rewrites, file)
+            except TransloadError as error:  # why the rest ended counts more, and is told by whoever catches that
+                show_error(error)
+            raise
+    _write(rewrites, file)
+
+
+def _write(rewrites: Iterable[Rewrite], file: str) -> None:
+    as_json = file.endswith(".jsonl")
+    lines = "".join(f"{json.dumps(plain(each)) if as_json else _line(each)}\n" for each in rewrites)
+    if file == "-":
+        sys.stderr.write(printable(lines))
+        return
+    try:
+        with atomic_path(file) as temporary:
+            temporary.write_text(lines, encoding="utf-8")
+    except TransloadError as error:
+        error.hint = error.hint or "all else is done: only the file of --trace-rewrites is missing"
+        raise
 
 
 def _line(rewrite: Rewrite) -> str:
