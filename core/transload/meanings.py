@@ -30,9 +30,9 @@ from .shell import quoted
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "limits_of", "note_ranges", "of_function", "quantized_at_once", "quantized_element",
-    "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types", "taken_rounded",
-    "with_meanings",
+    "Changes", "as_stored", "as_taken", "limits_of", "names_no_function", "note_ranges", "of_function", "quantized_at_once",
+    "quantized_element", "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types",
+    "taken_rounded", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -129,6 +129,12 @@ def reported_function(artifact: Path) -> str | None:
     """The function or signature of its model that an artifact was made of, as its report has it; None for the main one."""
     said = _report(artifact).get("function")
     return said if isinstance(said, str) else None
+
+
+def names_no_function(artifact: Path) -> bool:
+    """Whether a report is there beside an artifact, and names no function: it was made of the model's main one."""
+    report = _report(artifact)
+    return bool(report) and not isinstance(report.get("function"), str)
 
 
 def _has(read: Callable[[str | None], Module], function: str | None) -> bool:

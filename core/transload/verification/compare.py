@@ -25,6 +25,7 @@ from ..meanings import (
     Changes,
     as_stored,
     as_taken,
+    names_no_function,
     note_ranges,
     of_function,
     quantized_at_once,
@@ -97,6 +98,8 @@ class Comparison:
     """The names of the outputs in the artifact's order, where that is another one than the model's: they are paired by name."""
     inputs_reordered: list[str] = field(default_factory=list)
     """The same of the inputs, which are given by name."""
+    function_unsaid: str | None = None
+    """The function that was asked for, where the artifact's report names none."""
 
     @property
     def notes(self) -> list[str]:
@@ -108,7 +111,10 @@ class Comparison:
         order = [f"the {ends} are in another order than the model's, and {how} by name: {', '.join(names)}"
                  for ends, how, names in orders if names]
         broken = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
-        usual = [*order, *broken]
+        of_main = [] if self.function_unsaid is None else [
+            "the report beside the artifact names no function, which is the model's main one then; it is compared with "
+            f"{self.function_unsaid!r}"]
+        usual = [*of_main, *order, *broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
         unlike = [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise if not self.is_judged]
@@ -247,6 +253,8 @@ def compare(
     ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
     comparison.otherwise, comparison.reordered = _unlike(own, ends), _reordered(reference, result.outputs)
     comparison.inputs_reordered = _reordered(given, result.inputs)
+    if function is not None and not isinstance(artifact, Module) and names_no_function(Path(artifact)):
+        comparison.function_unsaid = function
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))

@@ -44,6 +44,18 @@ def test_compare_says_which_function_the_artifact_is_of(asked: str, tmp_path: Pa
     assert not transload.compare(model, tmp_path / "out", function=made).broken
 
 
+def test_a_report_without_a_function_is_said_beside_one_that_is_asked_for(tmp_path: Path) -> None:
+    """It is of the main function, and what differs from another would be put down to the conversion."""
+    pytest.importorskip("jaxlib", reason="it judges")
+    model = tmp_path / "two.mlir"
+    model.write_text(TWO.replace("@enc", "@main"))
+    transload.convert(model, "tosa", tmp_path / "out", verify=False)
+    found = transload.compare(model, tmp_path / "out", function="neg")
+    note = "the report beside the artifact names no function, which is the model's main one then; it is compared with 'neg'"
+    assert found.broken and note in found.notes and found.as_dict()["function_unsaid"] == "neg"
+    assert not any("names no function" in each for each in transload.compare(model, tmp_path / "out").notes)
+
+
 def test_evaluate_does_too(tmp_path: Path) -> None:
     model = tmp_path / "two.mlir"
     model.write_text(TWO)
