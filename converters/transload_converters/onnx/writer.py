@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import ConversionError, Finding, UsageError, merge_findings
+from transload.escapes import spelt
 from transload.files import atomic_path
 from transload.ir import Block, Dense, IntegerType, Module, NoneType, Op, TensorType, Type, Value
 from transload.ir.locations import location_names
@@ -186,7 +187,7 @@ class _Writing:
         for value, argument in zip(block.arguments, input_names(function), strict=True):
             self.name(value, argument)
         wanted: list[str] = []
-        for value, name in zip(outputs, output_names(function), strict=True):
+        for value, name in zip(outputs, map(spelt, output_names(function)), strict=True):
             given = self.names.get(value) == name and name not in wanted  # an input as it is, by its name
             wanted.append(name if given else self.fresh(name))
         copies = []
@@ -204,12 +205,12 @@ class _Writing:
             [_info(name, value) for value, name in zip(outputs, wanted, strict=True)]), constants
 
     def name(self, value: Value, wish: str | None = None) -> str:
-        """The name of a value: its own, where it has one that no other has."""
+        """The name of a value: its own, where it has one that no other has, in UTF-8."""
         known = self.names.get(value)
         if known is not None:
             return known
-        name = self.names[value] = self.fresh(
-            wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument"))
+        name = self.names[value] = self.fresh(spelt(
+            wish or value.name or (value.op.name.rpartition(".")[2] if value.op is not None else "argument")))
         return name
 
     def info(self, value: Value) -> Any:

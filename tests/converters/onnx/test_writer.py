@@ -239,3 +239,19 @@ def test_operators_of_another_opset_are_written_by_the_hub(tmp_path: Path) -> No
     powers = np.exp(x - x.max((1, 2), keepdims=True))
     made = open_model(next(file for file in converted.files if file.suffix == ".onnx"))({"x": x})["y"]
     np.testing.assert_allclose(made, powers / powers.sum((1, 2), keepdims=True), rtol=1e-5)
+
+
+def test_names_that_are_no_text_are_spelt_out() -> None:
+    """As in a FlatBuffer: strings of a protobuf are UTF-8, and names of a StableHLO file may be any bytes."""
+    text = """
+        "func.func"() ({
+        ^bb0(%a: tensor<2xf32> loc("a\\\\FF")):
+          %b = "top.Relu"(%a) : (tensor<2xf32>) -> tensor<2xf32> loc("b\\\\FE")
+          %c = "top.Neg"(%b) : (tensor<2xf32>) -> tensor<2xf32> loc("c\\\\FF")
+          "func.return"(%c) : (tensor<2xf32>) -> ()
+        }) {function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"} : () -> ()""".replace("\\\\", "\\")
+    model = made(text)
+    assert [info.name for info in (*model.graph.input, *model.graph.output)] == ["a\\udcff", "c\\udcff"]
+    assert [list(node.output) for node in model.graph.node] == [["b\\udcfe"], ["c\\udcff"]]
+    (outputs,) = run_model(model, {"a\\udcff": np.array([-1, 3], np.float32)})
+    assert list(outputs) == [0, -3]
