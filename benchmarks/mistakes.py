@@ -42,7 +42,7 @@ from transload import hookimpl, host
 from transload.api import at_hub, runnable
 from transload.engine.choice import work_of
 from transload.engine.reference import prepare
-from transload.errors import TransloadError
+from transload.errors import TransloadError, UsageError
 from transload.ir import Module, initial_states
 from transload.meanings import as_stored
 from transload.plugin import Pass, Target
@@ -222,17 +222,20 @@ def _loaded(name: str, path: Path) -> Module:
 
 
 def case_of(name: str, path: Path, to: str, out: Path, seed: int = 0) -> tuple[Case | None, str, str]:
-    """A case with the verdict on it, and why; None where it is not converted, or not judged, when all is right."""
+    """A case with the verdict on it, and why; None where it is not converted, or not judged, when all is right.
+
+    `UsageError` where it is converted in a way that there is not, which says nothing of the model.
+    """
     target, _, scheme = to.partition("+")
     try:
         model = _loaded(name, path)
         hub = at_hub(model)
         is_for = _inputs(path, model, hub, HELD_OUT, SEED)
-        options: dict[str, Any] = {"quantize": scheme, "data": _inputs(path, model, hub, 8, 2 * SEED)} if scheme else {}
+        options = _options(scheme, _inputs(path, model, hub, 8, 2 * SEED + 8 * seed) if scheme else [], seed)
         work = work_of(hub)
         if work.ops > OPS or work.products > PRODUCTS or work.elements > ELEMENTS:
             return None, "skipped", "it is too large"
-        made = transload.convert(model, f"{target}-mistaken", out, seed=seed, **options)
+        made = transload.convert(model, f"{target}-mistaken", out, **options)
         assert made.verification is not None
         why = (made.verification.broken[:1] or [made.verification.why])[0]
         if not made.verification.passed:
@@ -242,9 +245,16 @@ def case_of(name: str, path: Path, to: str, out: Path, seed: int = 0) -> tuple[C
         inputs = [(True, each) for each in is_for] + [(False, _times(each, by)) for by in (10.0, 0.1) for each in is_for[:OTHERS]]
         execute = runner(made.module)
         case.held = [(is_it, given, execute(given)) for is_it, given in inputs]
+    except UsageError:
+        raise
     except (TransloadError, ValueError, KeyError, TypeError) as error:  # no numbers can be drawn for text, and sequences
         return None, "refused", f"{type(error).__name__}: {str(error).splitlines()[0][:160]}"
     return case, "passed", ""
+
+
+def _options(scheme: str, samples: list[Sample], seed: int) -> dict[str, Any]:
+    """How a case is converted, rightly and with mistakes: by a scheme on `samples`, or on random inputs, which have a seed."""
+    return {"quantize": scheme, "data": samples} if scheme else {"seed": seed}
 
 
 def _inputs(path: Path, model: Module, hub: Module, count: int, seed: int) -> list[Sample]:
@@ -317,7 +327,7 @@ def table(outcomes: Iterable[Outcome], by: str) -> Table:
     for each in outcomes:
         if each.is_right:
             continue
-        row = each.id.partition("#")[0].rpartition(":")[2] if by == "target" else each.kind
+        row = _target_of(each) if by == "target" else each.kind
         said = each.truth.says if each.verdict != "refused" else "refused"
         for key in (row, "all"):
             counts[key][f"{said} {each.verdict}" if said in ("wrong", "refused") else said] += 1
@@ -330,6 +340,20 @@ def table(outcomes: Iterable[Outcome], by: str) -> Table:
                    row["elsewhere"], row["equivalent"], row["false"])
         shown.add_row(key, *map(str, numbers))
     return shown
+
+
+def told_of_right(outcomes: Iterable[Outcome]) -> str:
+    """What became of the conversions without a mistake; of those that took none then, too, why, and how many of a target."""
+    rights = [each for each in outcomes if each.is_right]
+    told = ", ".join(f"{number} {verdict}" for verdict, number in Counter(each.verdict for each in rights).items())
+    without = Counter((_target_of(each), each.verdict, each.why) for each in rights if each.verdict != "passed")
+    return "\n".join([f"right conversions: {told}", *(
+        f"    no mistakes in {number} to {to}, {verdict}: {why}" for (to, verdict, why), number in sorted(without.items()))])
+
+
+def _target_of(outcome: Outcome) -> str:
+    """The target of a case, with the scheme."""
+    return outcome.id.partition("#")[0].rpartition(":")[2]
 
 
 def kept(file: Path) -> dict[str, Outcome]:
@@ -388,8 +412,7 @@ def main() -> int:
         left -= not outcome.is_right
         if left == 0:
             break
-    rights = Counter(each.verdict for each in outcomes if each.is_right)
-    print(f"right conversions: {', '.join(f'{number} {verdict}' for verdict, number in rights.items())}")
+    print(told_of_right(outcomes))
     Console(width=150).print(table(outcomes, "target"), table(outcomes, "kind"))
     return int(any(outcome.is_bad for outcome in outcomes))
 

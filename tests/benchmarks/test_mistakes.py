@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mistakes import Mistaken, distance
+from mistakes import ROOT, Mistaken, Outcome, Truth, case_of, distance, told_of_right
 from mistakes_kinds import KINDS, make_mistake
 
 import transload
@@ -73,3 +73,24 @@ def test_the_mistake_is_made_last_before_a_target_writes(tmp_path: Path):
 ])
 def test_distances_are_by_the_limits_that_are_stated(right: np.ndarray, wrong: np.ndarray, step: float | None, beyond: bool):
     assert distance(right, wrong, step).beyond is beyond
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_quantized_cases_are_converted_with_any_seed(tmp_path: Path, seed: int):
+    own, plugin = Host(), Mistaken(["tosa"])
+    own.register(plugin, "mistaken")
+    digits = ROOT / "examples" / "digits" / "digits_float.onnx"
+    with Context(own).bind():
+        cases = [case_of("digits_float_onnx", digits, to, tmp_path, seed) for to in ("tosa", "tosa+int8")]
+    assert [verdict for _, verdict, _ in cases] == ["passed", "passed"], cases
+    assert [case.options.get("seed") for case, _, _ in cases if case is not None] == [seed, None]
+
+
+def test_cases_in_which_no_mistake_was_made_are_told_with_why():
+    outcomes = [Outcome(f"{name}:tosa+int8#right", "right", "", "", *verdict, Truth()) for name, verdict in (
+        ("a", ("passed", "")), ("b", ("refused", "it is text")), ("c", ("refused", "it is text")),
+        ("d", ("skipped", "too large")))]
+    assert told_of_right(outcomes).splitlines() == [
+        "right conversions: 1 passed, 2 refused, 1 skipped",
+        "    no mistakes in 2 to tosa+int8, refused: it is text",
+        "    no mistakes in 1 to tosa+int8, skipped: too large"]
