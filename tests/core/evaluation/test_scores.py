@@ -237,7 +237,7 @@ def test_labels_by_name_and_by_line(tmp_path: Path) -> None:
     for text, wanted in {"1.png 5\n2.png 3\n": (5, 3), "2.png,3\n1.png,5\n": (5, 3), "5\n3\n": (5, 3),
                          "1.png dog\n2.png cat\n": (1, 0)}.items():
         file.write_text(text)
-        find = labels_of(samples, file, ["cat", "dog"])
+        find = labels_of(samples, file, ["cat", "dog"] if "dog" in text else None)
         assert (find("1.png"), find("2.png")) == wanted
     file.write_text("file,label,class\n1.png,5,dog\nother.png,1,cat\n2.png,3,bird\n")
     assert [labels_of(samples, file)(name) for name in ("1.png", "2.png")] == [5, 3], "a table with a heading, of more samples"
