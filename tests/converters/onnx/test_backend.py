@@ -16,6 +16,8 @@ from onnx import TensorProto
 from transload.errors import TransloadError
 from transload_converters.onnx import backend
 
+from tests.support.onnx_ops.measure import defined
+
 REFUSED = {
     r"string|strnorm|regex|label_encoder": "text is no tensor of numbers",
     r"bernoulli": "random numbers are no function of the inputs",
@@ -29,7 +31,7 @@ def cases() -> list[Any]:
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
 
-        return collect_testcases(None)
+        return list(map(defined, collect_testcases(None)))
 
 
 def test_every_operator_as_onnx_tests_it(cases: list[Any]) -> None:
