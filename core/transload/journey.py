@@ -30,6 +30,7 @@ from .limits import text_lengths
 from .open_sizes import need_of_sizes
 from .options import Owner, own_options, settings_of, shared_out
 from .passes.manager import OutOfPlace, Pipeline
+from .passes.needed import keep_main
 from .passes.steps import PassRecord, Step, reads
 from .plugin import Conversion, Target
 from .plugin_host import host, misstated, wished
@@ -41,6 +42,9 @@ __all__ = ["CHECK", "EMIT", "HUB", "PIPELINE", "QUANTIZE", "READ", "VERIFY", "Jo
 
 READ, HUB, QUANTIZE, PIPELINE, CHECK, EMIT, VERIFY = "read", "hub", "quantize", "pipeline", "check", "emit", "verify"
 """Names of the stages that are no conversions."""
+
+_ONE_GRAPH = "keep-main"
+"""The pass in a target's pipeline that says of its format: it holds one graph."""
 
 T = TypeVar("T")
 
@@ -179,6 +183,9 @@ class Journey:
         `ConversionError` where there is no way.
         """
         done: list[Stage] = []
+        if self._keeps_one_graph and len(module.functions) > 1:
+            module = module.clone()
+            keep_main(module)
         self.share_options(module)
         rest = list(self._planned(self._place(module)))
         self._refuse_passes_off_the_way(rest)
@@ -362,6 +369,8 @@ class Journey:
         Raises `ConversionError` where no route exists, or an op cannot be converted; `UsageError` for passes to be run where the
         way does not go.
         """
+        if self._keeps_one_graph:  # at once: what nobody writes need not be convertible
+            keep_main(module)
         self.share_options(module)
         lengths = list(text_lengths(module.walk()))
         budget().hold(len(lengths), constant_bytes(module), sum(lengths))
@@ -375,6 +384,10 @@ class Journey:
                 if stage.conversion is not None and _no_fewer(stage.conversion, before.present, place.present):
                     raise _stuck(stage.conversion, module, anew=place.present != before.present)
         return self._reached or next(iter(dialects_in(module)), self.accepted[0])
+
+    @property
+    def _keeps_one_graph(self) -> bool:
+        return any(step.name == _ONE_GRAPH for step in self._pipeline.steps)
 
     def through(self, name: str, act: Callable[[], T], module: Module | None = None) -> T:
         """Run a stage of the caller's: `act()`. The module it leaves is what it returns, or `module`."""

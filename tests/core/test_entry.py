@@ -146,6 +146,38 @@ def test_public_functions_are_no_graphs_beside_the_model(name: str, target: str,
                    for each, function in artifact.module.functions.items() if each != "main")
 
 
+APART = """
+func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.tanh %x : tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+func.func @other(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = stablehlo.custom_call @unheard_of(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("target", ["tosa", "onnx", "sophgo"])
+def test_what_is_no_part_of_a_graph_need_not_be_convertible(target: str, tmp_path: Path) -> None:
+    """Functions that are left out of a format of one graph went all the way there, and an op of theirs refused the model."""
+    path = tmp_path / "model.mlir"
+    path.write_text(APART)
+    assert "unheard_of" not in str(transload.plan(path, target))
+    artifact = transload.convert(path, target, tmp_path / "out")
+    assert list(artifact.module.functions) == ["main"]
+    assert artifact.verification is not None and artifact.verification.status != "failed"
+
+
+def test_a_format_of_several_functions_has_all_converted(tmp_path: Path) -> None:
+    """There the other one is a part of what is written."""
+    path = tmp_path / "model.mlir"
+    path.write_text(APART)
+    assert list(transload.convert(path, "stablehlo", tmp_path / "out").module.functions) == ["main", "other"]
+    with pytest.raises(TransloadError, match="cannot be converted"):
+        transload.convert(path, "tflite", tmp_path / "tflite")
+
+
 def test_what_the_model_calls_is_private_where_it_is_chosen(two: Path) -> None:
     module = transload.load(two, function="forward")
     assert module.functions["helper"].attributes["sym_visibility"] == "private"
