@@ -240,13 +240,14 @@ class Rewriting:
         What is found in all regions of the op whose rule is `asking`, or in copies of them, is known of it: looked for again
         where the op stays, it would be at each level of regions, which is twice as often for each.
         """
-        if self._depth >= DEEPEST:
+        nested = asking is not None  # the module itself is none of the loops and branches that lie in each other
+        if nested and self._depth >= DEEPEST:
             raise Unsupported(f"loops and branches are nested more than {DEEPEST} deep", "write them as fewer in each other")
-        self._depth += 1
+        self._depth += nested
         try:
             findings = self.rewrite(root)
         finally:
-            self._depth -= 1
+            self._depth -= nested
         if findings:
             if asking is not None and len(root.regions) == len(asking.regions):
                 self._inside.setdefault(asking, findings)
