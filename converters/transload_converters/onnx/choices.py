@@ -26,7 +26,8 @@ WRITTEN: Options = {
         ("auto", "qdq", "qoperator", "integers"), "auto",
         "quantized operators: on floats between DequantizeLinear and QuantizeLinear (qdq), on integers where there are such "
         "(qoperator), or written out in the integers that they stand for, to the last bit (integers); auto: integers where "
-        "operators round otherwise than qdq does, as TFLite's, qoperator where the model has such operators (QLinearConv)"),
+        "operators round otherwise than qdq does, as TFLite's, qoperator where the model has such operators (QLinearConv, "
+        "QLinearMatMul, QLinearAdd, QLinearMul)"),
     "weights": (
         ("signed", "unsigned"), "signed",
         "integers of 8 bits that weights are stored as in QDQ form: unsigned ones stand for the same numbers, and onnxruntime "

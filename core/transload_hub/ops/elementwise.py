@@ -55,6 +55,7 @@ class Add(Activated, Variadic):
     """`coeff[0] * inputs[0] + coeff[1] * inputs[1] + ...` (TPU-MLIR manual 13.1, AddOp; ONNX Add and Sum, TFLite ADD)."""
 
     coeff = attribute(FLOATS, "a factor per operand; absent: all 1", optional=True)
+    rounding = rounds("double", "exact", "once", "float32")
     traits = ("elementwise", "commutative")
 
     @constraint
@@ -72,6 +73,7 @@ class Sub(Activated, ExactlyTwo):
 class Mul(Activated, Variadic):
     """The product of all operands (TPU-MLIR manual 13.1, MulOp; ONNX Mul, TFLite MUL)."""
 
+    rounding = rounds("double", "exact", "once", "float32")
     traits = ("elementwise", "commutative")
 
 

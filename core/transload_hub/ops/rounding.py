@@ -21,7 +21,8 @@ a factor made of scales, and differ in how it is rounded. The words:
     that this takes halves to the even number.
 `"float32"`
     The same of products with a factor that is computed in float32, `x_scale * w_scale / y_scale`. onnxruntime's QLinear
-    kernels (MLAS, MlasRequantizeOutput), but that these multiply in float32, too, and take halves to the even number.
+    kernels (MLAS, MlasRequantizeOutput), but that these multiply in float32, too, and take halves to the even number. Of
+    Add and Mul, whose factors are quotients of scales anyway, `"once"`, in the operators on integers QLinearAdd and QLinearMul.
 `"truncate"`
     The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT.
 
@@ -38,10 +39,12 @@ from typing import Any
 from transload.ir import Module, Op
 from transload.ir.declare import attribute, enum
 
-__all__ = ["WORDS", "round_all", "round_once", "rounds", "rounds_results"]
+__all__ = ["AT_ONCE", "WORDS", "round_all", "round_once", "rounds", "rounds_results"]
 
 WORDS = ("exact", "double", "once", "float32", "truncate")
 """All words; `rounds` says which of them an op knows."""
+AT_ONCE = ("once", "float32")
+"""Those by which a real result is rounded once, as QDQ says it, or as onnxruntime's kernels for QDQ do."""
 
 _DOC = "how a quantized result is rounded, see `transload_hub.ops.rounding`"
 

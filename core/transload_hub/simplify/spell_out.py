@@ -6,14 +6,13 @@ from transload.ir import Block, Module, Op, TensorType, Value
 from transload.ir.build import Builder, part_location
 from transload.ir.regions import blocks_in
 
+from ..ops.rounding import AT_ONCE
+
 __all__ = ["rounds_otherwise", "rounds_stored", "spell_out_quantized"]
 
 _AS_THEY_ARE = (
     "top.Cast", "top.Bitcast", "top.Weight", "top.None", "top.Input", "top.If", "top.While", "top.Yield", "top.Custom")
 """Ops that say what becomes of quantized numbers by themselves, or hand them on."""
-
-
-_ONCE = ("once", "float32")
 
 
 def rounds_otherwise(op: Op) -> bool:
@@ -22,7 +21,7 @@ def rounds_otherwise(op: Op) -> bool:
     What `spell_out_quantized` makes of such an op is a step off here and there.
     """
     rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
-    return rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in _ONCE and (
+    return rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in AT_ONCE and (
         any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results))
 
 

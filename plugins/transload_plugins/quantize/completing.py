@@ -20,7 +20,7 @@ from transload.ir.build import Builder, constant_of
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
-from transload_hub.ops.rounding import round_all
+from transload_hub.ops.rounding import AT_ONCE, round_all
 from transload_hub.simplify.fake_quant import between_casts, follows, rounded_later
 from transload_hub.simplify.qdq import dequantized, folds
 from transload_hub.simplify.weights import grid_of
@@ -80,7 +80,7 @@ def completed(
             told += _rounded(op.results[0], op, scheme, named, ranges, floats)
     words = {op.attributes.get("rounding") for op in module.body_of_main}
     Pipeline.parse("fold-qdq,dce,canonicalize,plain-biases,dce").run(result)
-    if rounds is not None or "once" in words:
+    if rounds is not None or not words.isdisjoint(AT_ONCE):
         round_all(result, rounds or "once", anew=rounds is not None)
     notes = take_casts_off(result, quant_input, quant_output, floats)
     verify(result)

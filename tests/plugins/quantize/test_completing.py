@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 
 import transload
@@ -102,3 +103,24 @@ def test_bytes_stay_what_they_are(tmp_path: Path) -> None:
     here, there = (transload.run(module, given[0], engine="reference") for module in (hub, result.module))
     (wanted,), (found,) = here.values(), there.values()
     assert 0 < np.square(wanted - found).sum() < np.square(wanted).sum() / 300
+
+
+def test_what_is_added_to_operators_on_integers_rounds_once_as_they_do(tmp_path: Path) -> None:
+    """They come of onnxruntime's quantizer, and so does what it would have made of the rest."""
+    helper = onnx.helper
+    held = {"s": np.float32(0.02), "z": np.uint8(128), "w": np.random.default_rng(0).normal(0, 0.3, (8, 4)).astype(np.float32)}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("QLinearAdd", ["q", "s", "z", "q", "s", "z", "s", "z"], ["a"], domain="com.microsoft"),
+        helper.make_node("DequantizeLinear", ["a", "s", "z"], ["d"]),
+        helper.make_node("MatMul", ["d", "w"], ["y"])]
+    ends = [helper.make_tensor_value_info(name, 1, (3, size)) for name, size in (("x", 8), ("y", 4))]
+    graph = helper.make_graph(
+        nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in held.items()])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    random = np.random.default_rng(5)
+    given = [{"x": random.normal(0, 0.6, (3, 8)).astype(np.float32)} for _ in range(4)]
+    made = quantize_at_hub(at_hub(transload.load(tmp_path / "m.onnx")), "uint8", given, {})
+    words = {op.name: op.attributes.get("rounding") for op in made.module.ops() if op.name in ("top.Add", "top.MatMul")}
+    assert words == {"top.Add": "float32", "top.MatMul": "once"}

@@ -184,6 +184,31 @@ def of_integers(path: Path) -> Path:
     return path
 
 
+def on_two(operator: str, path: Path) -> Path:
+    """One of com.microsoft's operators on two tensors of integers, beside odd zero points; half of its numbers are halves."""
+    helper = onnx.helper
+    scales = {"a": np.float32(0.5), "b": np.float32(0.5 if operator == "QLinearAdd" else 1), "c": np.float32(1)}
+    held = {**{f"{name}s": scale for name, scale in scales.items()}, "az": np.uint8(3), "bz": np.uint8(7), "cz": np.uint8(1)}
+    node = helper.make_node(operator, ["a", "as", "az", "b", "bs", "bz", "cs", "cz"], ["c"], domain="com.microsoft")
+    ends = [helper.make_tensor_value_info(name, 2, (16, 16)) for name in "abc"]
+    graph = helper.make_graph(
+        [node], "g", ends[:2], ends[2:], [onnx.numpy_helper.from_array(np.asarray(each), name) for name, each in held.items()])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("operator", ["QLinearAdd", "QLinearMul"])
+def test_operators_on_two_tensors_of_integers_stay_such_by_themselves(operator: str, tmp_path: Path) -> None:
+    source = transload.load(on_two(operator, tmp_path / "m.onnx"))
+    lowered = transload.lower(source, "onnx")
+    assert [op.name for op in lowered.ops() if "QLinear" in op.name] == [f"onnx.com.microsoft.{operator}"]
+    random = np.random.default_rng(0)
+    given = {name: random.integers(0, 256, (16, 16)).astype(np.uint8) for name in "ab"}
+    wanted, found = (run_model(model_of(module), given)[0] for module in (source, lowered))
+    assert np.array_equal(wanted, found)
+
+
 def test_operators_on_integers_stay_such(tmp_path: Path) -> None:
     """As QDQ, which rounds before it adds an odd zero point, each half became the other integer."""
     source = transload.load(of_integers(tmp_path / "m.onnx"))

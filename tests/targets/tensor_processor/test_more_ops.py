@@ -28,6 +28,7 @@ ROUNDED_ONCE = {
     "softmax, rounded once": ([tensor(A, 3, 11)], emits(
         "top.Softmax", element=q(A.storage, 1 / 256, -128), axis=-1, rounding="once")),
     "sum, rounded once": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Add", element=V, rounding="once")),
+    "sum, rounded as onnxruntime": ([tensor(U, *FOUR), tensor(V, *FOUR)], emits("top.Add", element=V, rounding="float32")),
     "difference, rounded once": ([tensor(A, *FOUR), tensor(B, *FOUR)], emits("top.Sub", element=C, rounding="once"))}
 
 

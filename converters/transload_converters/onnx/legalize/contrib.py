@@ -44,7 +44,7 @@ def qlinear_binary(op: Op, rw: Rewriter) -> Value:
     """QLinearAdd and QLinearMul."""
     a, b = _operand(op, rw, 0), _operand(op, rw, 3)
     name = "top.Add" if op.name.endswith("Add") else "top.Mul"
-    return rw.emit(name, a, b, element=result_type(op, rw, 6, kind_of(a).storage), rounding="once")
+    return rw.emit(name, a, b, element=result_type(op, rw, 6, kind_of(a).storage), rounding="float32")
 
 
 @TABLE(f"{_MS}.QLinearSigmoid", f"{_MS}.QLinearLeakyRelu", stored="native")

@@ -11,6 +11,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import I32, FloatType, IntegerType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.ops.rounding import AT_ONCE
 from transload_hub.scales import per_step
 
 from ..chip import Chip
@@ -140,8 +141,9 @@ def _exact_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[f
     bits = 20 if narrow else 14 if far > 1 << 15 else 15
     headroom = 2.0 * max(reals)
     rounding = str(op.attribute("rounding", "double"))
-    bits += int(narrow and rounding == "once")  # the real sum is what is rounded: as fine as 31 bits allow
-    first, second = (rescale(chip, per_step(real, headroom), "once" if rounding == "once" else "double") for real in reals)
+    at_once = rounding in AT_ONCE
+    bits += int(narrow and at_once)  # the real sum is what is rounded: as fine as 31 bits allow
+    first, second = (rescale(chip, per_step(real, headroom), "once" if at_once else "double") for real in reals)
     last = rescale(chip, per_step(headroom, (1 << bits) * target.scale), rounding)
     if last.rounding != first.rounding:
         raise Unsupported("a sum of which operands and result are rounded in two ways")
