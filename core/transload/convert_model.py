@@ -51,7 +51,7 @@ from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .read_again import command
-from .report import Digests, Report, VerificationReport, versions, write_refusal
+from .report import Digests, Report, VerificationReport, digests_of, versions, write_refusal
 from .reported import files_of_report
 from .sizes_of_data import sizes_from
 from .telling import Tell, told_to
@@ -420,6 +420,7 @@ class _Work:
         report.seconds = {name: round(seconds, 6) for name, seconds in self.times.seconds.items()}
         names = [file.relative_to(folder) for file in (*self.emitted.files, *self._write_preprocess(folder))]
         report.files = {str(name): (folder / name).stat().st_size for name in names}
+        report.digests = digests_of({str(name): folder / name for name in names})
         self._name_sources()
         report.write(folder)
         self.files = [*(self.directory / name for name in names), self.directory / REPORT]

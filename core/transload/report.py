@@ -9,7 +9,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +29,8 @@ from .reported import files_of_report
 __all__ = [
     "POOR", "SCHEMA_FILE", "ComparedOutput", "Digest", "Digests", "ErrorReport", "FindingReport", "KeptBound", "LayerReport",
     "LayersReport", "Nearness", "PartReport", "PartitionReport", "QuantizationReport", "QuantizedOutput", "Report",
-    "SizeReport", "StateReport", "TensorReport", "VerificationReport", "error_report", "versions", "write_refusal",
+    "SizeReport", "StateReport", "TensorReport", "VerificationReport", "changed_since", "digests_of", "error_report", "versions",
+    "write_refusal",
 ]
 
 SCHEMA_FILE = Path(__file__).with_name("report.schema.json")
@@ -38,6 +39,7 @@ _DEVELOPMENT = {"test", "bench", "docs"}
 MOST_READ = 16 << 30
 """Bytes of a file that are gone through for a digest: ten seconds or twenty."""
 _CHUNK = 1 << 20
+_SHA256 = "sha256:"
 
 
 @dataclass
@@ -279,6 +281,7 @@ class Report:
     seed: Annotated[int, "of the random inputs of the verification"]
     seconds: Annotated[dict[str, float], "by stage"] = field(default_factory=dict)
     files: Annotated[dict[str, int], "the artifacts beside the report, and their sizes in bytes"] = field(default_factory=dict)
+    digests: Annotated[dict[str, str], "sha256:... of these files, but of none beyond 16 GiB"] = field(default_factory=dict)
     target_report: Annotated[dict[str, Any], "what the target says of its artifact"] = field(default_factory=dict)
     partition: Annotated[PartitionReport | None, "what runs where; null where the target has all"] = None
 
@@ -355,7 +358,7 @@ class Digest:
                     digest.update(chunk)
         except OSError:
             return  # who reads the model says so
-        self._text = f"sha256:{digest.hexdigest()}"
+        self._text = f"{_SHA256}{digest.hexdigest()}"
 
     def text(self) -> str | None:
         """`sha256:` and the digest in hexadecimal, or `stat:`; None for what is no regular file. Waits until it is computed."""
@@ -376,6 +379,18 @@ def _state(path: Path | None) -> tuple[int, ...] | None:
         known = path.stat()
         return known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns
     return None
+
+
+def digests_of(files: Mapping[str, Path]) -> dict[str, str]:
+    """`sha256:` and the digests of files, by name: of those that are gone through, and are there."""
+    texts = {name: Digest(path).text() for name, path in files.items()}
+    return {name: text for name, text in texts.items() if text is not None and text.startswith(_SHA256)}
+
+
+def changed_since(folder: Path, report: Mapping[str, Any], names: Collection[str] | None = None) -> list[Path]:
+    """The files in a folder, or those of these `names`, that are not what a conversion wrote, by its report (`report_in`)."""
+    found = digests_of({name: folder / name for name in report["digests"] if names is None or name in names})
+    return [folder / name for name, digest in found.items() if digest != report["digests"][name]]
 
 
 class Digests:

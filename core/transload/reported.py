@@ -126,7 +126,10 @@ def written_with(path: Path) -> list[Path]:
 
 
 def report_in(folder: Path) -> dict[str, Any] | None:
-    """The report of a conversion in a folder; None where there is none that is one. Its `files` are sizes by name."""
+    """The report of a conversion in a folder; None where there is none that is one. Its `files` are sizes by name.
+
+    Its `digests` are of them, by name; older reports have none.
+    """
     file = folder / REPORT
     if not is_file(file) or file.stat().st_size > _REPORT_BYTES:
         return None
@@ -141,7 +144,8 @@ def report_in(folder: Path) -> dict[str, Any] | None:
         told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
         if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
             return None
-        return {"files": dict(files), "target": name, "target_report": more, "partition": cut, **borders}
+        digests = {each: found["digests"][each] for each in files if each in found.get("digests", {})}
+        return {"files": dict(files), "digests": digests, "target": name, "target_report": more, "partition": cut, **borders}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 

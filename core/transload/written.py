@@ -47,7 +47,8 @@ from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
-from .reported import relied_on, report_in
+from .report import changed_since
+from .reported import one_of_these, relied_on, report_in
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .sizes_text import sizes_text
@@ -219,7 +220,7 @@ def with_batch_of(
 def written_at(path: Path) -> Written | None:
     """The artifact at a path; None for a file that a reader takes, or that no report beside it lists.
 
-    Raises `ReadError` where the report is there and nothing that it lists can be run.
+    Raises `ReadError` where the report is there and nothing that it lists can be run, or a file is not what was written.
     """
     readable = is_file(path) and path.name.lower().endswith(readable_suffixes())
     if readable and all(is_program(path, name) for name in host().targets):
@@ -236,6 +237,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
     if not files:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
+    _need_as_written(path, folder, report)
     if report["partition"] is not None:
         return _in_parts(folder, report)
     program, emitted = program_among(files, name), Emitted(files, report["target_report"])
@@ -255,6 +257,16 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     return Written(_read(program, report), None, (note, note))
+
+
+def _need_as_written(path: Path, folder: Path, report: Mapping[str, Any]) -> None:
+    """Raise `ReadError` where a file that is there is not what the conversion wrote, by the digests in its report."""
+    if changed := changed_since(folder, report):
+        since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
+        as_it_is = one_of_these([folder / name for name in report["files"]], readable_suffixes())
+        raise ReadError(
+            f"{path}: {', '.join(map(quoted, changed))} {since}, by the digest in {REPORT}",
+            hint=f"convert again{f'; as it is now, {as_it_is}' if as_it_is else ''}")
 
 
 def _by_itself(

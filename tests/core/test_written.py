@@ -288,3 +288,49 @@ def test_a_runtime_that_stops_leaves_what_an_engine_runs(written: Path, monkeypa
     way = f"→ an engine of ours runs {place / 'digits_int8.mlir'}, with --engine reference"
     assert code == 3 and way in said.replace("\n", "")
     assert cli("run", place, "--engine", "reference")[0] == 0
+
+
+def other_byte(file: Path) -> None:
+    """Change a byte in the middle, and nothing of the length."""
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("change", [other_byte, lambda file: file.write_bytes(file.read_bytes() + b"0")])
+def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Callable[[Path], Any], tmp_path: Path):
+    transload.convert(summing(), "tosa", tmp_path, verify=False)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    (name,) = report["files"]
+    assert report["digests"].keys() == {name} and report["digests"][name].startswith("sha256:")
+    given = {"x0": np.zeros((1, 4), np.float32)}
+    transload.run(tmp_path, given)
+    change(tmp_path / name)
+    for path in (tmp_path, tmp_path / "report.json"):
+        with pytest.raises(ReadError, match=f"{name} was changed since it was written") as refused:
+            transload.run(path, given)
+        assert refused.value.hint == f"convert again; as it is now, a file can be given in its place: {tmp_path / name}"
+
+
+def test_reports_without_digests_are_read(tmp_path: Path):
+    transload.convert(summing(), "tosa", tmp_path, verify=False)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    del report["digests"]
+    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    transload.run(tmp_path, {"x0": np.zeros((1, 4), np.float32)})
+
+
+def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: Path, tmp_path: Path, cli: Any):
+    """Nothing is said of it but where it is compared: by what the report beside it says, which is of what it was."""
+    model, out = examples / "digits" / "digits_int8.tflite", tmp_path / "out"
+    transload.convert(model, "tosa", out, verify=False, options={"mlir": True})
+    file = next(out.glob("*.mlir"))
+    assert not any("changed since" in note for note in transload.compare(model, file).notes)
+    file.write_text("// edited\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
+    for command in ("run", "inspect"):
+        assert cli(command, file)[0] == 0
+    code, said, _ = cli("compare", model, file)
+    assert code == 0 and "changed since it was written, by the digest in the report beside it" in " ".join(said.split())
+    code, _, said = cli("run", out)
+    both = f"{file.with_suffix('.tosa')} or {file}"
+    assert code == 3 and f"as it is now, a file can be given in its place: {both}" in " ".join(said.split())

@@ -100,6 +100,20 @@ class Comparison:
     """The same of the inputs, which are given by name."""
     function_unsaid: str | None = None
     """The function that was asked for, where the artifact's report names none."""
+    changed: bool = False
+    """Whether the artifact is a file that was changed since it was written, by the digest in the report beside it."""
+
+    def look_around(
+        self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], result: Module, artifact: str | Path | Module,
+        function: str | None,
+    ) -> None:
+        """Note what an artifact has otherwise: the order of inputs and outputs, and what the report beside it says."""
+        self.inputs_reordered, self.reordered = _reordered(given, result.inputs), _reordered(reference, result.outputs)
+        if isinstance(artifact, Module):
+            return
+        self.changed = _has_changed(Path(artifact))
+        if function is not None and names_no_function(Path(artifact)):
+            self.function_unsaid = function
 
     @property
     def notes(self) -> list[str]:
@@ -114,7 +128,10 @@ class Comparison:
         of_main = [] if self.function_unsaid is None else [
             "the report beside the artifact names no function, which is the model's main one then; it is compared with "
             f"{self.function_unsaid!r}"]
-        usual = [*of_main, *order, *broken]
+        changed = [
+            "the artifact was changed since it was written, by the digest in the report beside it: it is compared as it is now, "
+            "by the types and options in that report"] if self.changed else []
+        usual = [*changed, *of_main, *order, *broken]
         why = f"{tried.said_nothing(silent)}, and see that what is one number throughout is another one there"
         nothing_said = [f"not conclusive for {why}"] if silent else []
         unlike = [f"{each}: no limit is usual for that, --tolerance says one" for each in self.otherwise if not self.is_judged]
@@ -248,13 +265,10 @@ def compare(
     (compute, said), chosen = _runner_of(written, result, per_layer), chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
-    comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found)
-    comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
-    comparison.otherwise, comparison.reordered = _unlike(own, ends), _reordered(reference, result.outputs)
-    comparison.inputs_reordered = _reordered(given, result.inputs)
-    if function is not None and not isinstance(artifact, Module) and names_no_function(Path(artifact)):
-        comparison.function_unsaid = function
+    comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found, otherwise=_unlike(own, ends))
+    comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
+    comparison.look_around(given, reference, result, artifact, function)
     if per_layer:
         kept = _as_taken(hub, result, execute(inside, keep=True), compute(by_order, keep=True))
         comparison.add_layers(*kept, {*reference, *given}, own, {**stated, **own, **meanings}, _changed(artifact, own, meanings))
@@ -380,6 +394,15 @@ def _opened(
     if isinstance(artifact, Module):
         return None, module_given(artifact, "compare").clone(), None
     return *opened_at(Path(artifact), types), reported_function(Path(artifact))
+
+
+def _has_changed(artifact: Path) -> bool:
+    """Whether a file is not what the conversion wrote there whose report is beside it. Of a folder, who opens it asks."""
+    from ..report import changed_since
+    from ..reported import report_in
+
+    report = report_in(artifact.parent)
+    return report is not None and artifact in changed_since(artifact.parent, report, (artifact.name,))
 
 
 def _opened_with_model(
