@@ -20,6 +20,7 @@ import numpy as np
 
 from .budget import VARIABLE, allowance
 from .errors import ReadError, TransloadError
+from .escapes import spelt
 from .files import atomic_path, need_file, open_member
 from .ir.constants import LazyData, MmapData, TensorData
 
@@ -237,15 +238,18 @@ def _why(error: Exception) -> str:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an `.npz`, complete or not at all, whatever the arrays are called. Raises `TransloadError`."""
+    """Write an `.npz`, complete or not at all, whatever the arrays are called: what is no UTF-8 is spelt out (`spelt`).
+
+    Raises `TransloadError`.
+    """
     with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in arrays.items():
+        for name, array in zip(map(spelt, arrays), arrays.values(), strict=True):
             try:
                 if "\0" in name or len(name.encode()) > _NAME:
                     raise ValueError(f"a name in an archive has no zero byte, and at most {_NAME:,} bytes")
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     np.lib.format.write_array(member, _nameable(np.asanyarray(array)), allow_pickle=False)
-            except ValueError as error:  # UnicodeEncodeError, too
+            except ValueError as error:
                 raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from .errors import ReadError, RunError
+from .escapes import spelt
 from .ir import IntegerType, Module, TensorType, dtype_of, input_names, output_names
 from .ir.types import Type
 from .text import parse_type
 
-__all__ = ["arguments", "described", "interface", "named", "results", "typed"]
+__all__ = ["arguments", "described", "in_utf8", "interface", "named", "results", "typed"]
 
 
 def interface(module: Module) -> dict[str, list[dict[str, str]]]:
@@ -48,6 +49,11 @@ def results(report: Mapping[str, Any], arrays: Sequence[np.ndarray]) -> dict[str
     if len(arrays) != len(entries):
         raise RunError(f"the program gave {len(arrays)} results, and the model has {len(entries)}")
     return {one["name"]: typed(array, parse_type(one["type"])) for one, array in zip(entries, arrays, strict=True)}
+
+
+def in_utf8(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays by the names that files of UTF-8 alone have for the model's: a runtime of such a format is told these."""
+    return {spelt(name): array for name, array in inputs.items()}
 
 
 def named(report: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import constant_bytes, op_counts
-from transload.escapes import spelt
-from transload.interface import interface, named
+from transload.interface import in_utf8, interface, named
 from transload.ir import DialectType, Module
 from transload.plugin import Emitted, Target, resolve, unavailable
 from transload.plugin_host import host
@@ -60,5 +59,4 @@ class OnnxTarget(Target):
         if runtime is None or unavailable(runtime.available) is not None:
             return None
         # In a graph of ONNX no two values have one name, as an input has that is an output, too.
-        return lambda emitted, inputs: named(emitted.report, resolve(runtime.open)(emitted.file(".onnx"))(
-            {spelt(name): array for name, array in inputs.items()}))  # as the writer has them
+        return lambda emitted, inputs: named(emitted.report, resolve(runtime.open)(emitted.file(".onnx"))(in_utf8(inputs)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from transload.contents import STRUCTURE, constant_bytes, op_counts
 from transload.errors import Finding, RunError, merge_findings
-from transload.interface import interface, named
+from transload.interface import in_utf8, interface, named
 from transload.ir import BOOL, F32, I16, I32, NONE, UI8, DialectType, Module, Op, QuantType, TensorType, Type, Value
 from transload.ir.regions import functions_named
 from transload.plugin import Emitted, Target, resolve
@@ -72,16 +72,16 @@ class TfliteTarget(Target):
         """The file, run by its format's own runtime (LiteRT), or else by another that takes it; without one, by our engine."""
         import transload
 
-        path, refused = emitted.file(".tflite"), None
+        path, given, refused = emitted.file(".tflite"), in_utf8(inputs), None
         own, _ = runtime_for(self.name)
         for runtime in (*((own,) if own is not None else ()), *other_runtimes(self.name, "tflm")):
             try:
-                return named(emitted.report, resolve(runtime.open)(path)(inputs))
+                return named(emitted.report, resolve(runtime.open)(path)(given))
             except RunError as error:
                 refused = refused or error
         if refused is not None:
             raise refused
-        return named(emitted.report, transload.run(path, inputs))
+        return named(emitted.report, transload.run(path, given))
 
 
 def _is_rare(op: Op) -> bool:
