@@ -18,11 +18,26 @@ from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Valu
 from .graph import Graph, Shape
 
 __all__ = [
-    "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "WeightFault",
+    "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "LayerFault",
     "broken_words", "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "rule_of", "snake"]
 
-class WeightFault(ReadError):
-    """A weight that is not there, or not as its layer needs it: no size of a batch is the reason."""
+class LayerFault(ReadError):
+    """A weight or an entry of a config that is not there, or not as its layer needs it: no size of a batch is the reason."""
+
+
+class Config(dict[str, Any]):
+    """A layer's config in a call, which knows the entry that was asked for last: what an error is about, as far as is known."""
+
+    last: str | None = None
+
+    def __getitem__(self, key: str) -> Any:
+        self.last = key
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if key in self:  # what may be left out is no reason where it is
+            self.last = key
+        return super().get(key, default)
 
 
 MAX_DEPTH = 32
@@ -214,7 +229,7 @@ class Call:
 
     def __init__(self, g: Graph, layer: Layer, masks: dict[Value, Value], arguments: Mapping[str, Any] | None = None) -> None:
         self.g, self.layer, self.masks = g, layer, masks
-        self.config = layer.config
+        self.config = Config(layer.config)
         self.arguments = dict(arguments or {})
         self.masked: set[Value] = set()
         """What a mask was set for in this call."""
@@ -247,7 +262,7 @@ class Call:
             if dense is None:
                 raise self._missing(name)
             if shape is not None and tuple(dense.shape) != tuple(shape):
-                raise WeightFault(f"its weight {name!r} has the shape {list(dense.shape)}, where {list(shape)} is needed")
+                raise LayerFault(f"its weight {name!r} has the shape {list(dense.shape)}, where {list(shape)} is needed")
             value = self.g.constant(dense)
             value.op.location = f"{self.g.scope}/{name}"  # type: ignore[union-attr]
             self.layer.constants[key] = self.g.cast(value, wanted)
@@ -259,10 +274,10 @@ class Call:
             raise self._missing(name)
         return self.layer.weights[name].numpy()
 
-    def _missing(self, name: str) -> WeightFault:
+    def _missing(self, name: str) -> LayerFault:
         found = self.layer.unread.get(name)
         why = f"{found}, and must be an array of real numbers" if found else "missing"
-        return WeightFault(f"its weight {name!r} is {why}")
+        return LayerFault(f"its weight {name!r} is {why}")
 
     def mask(self, value: Any) -> Value | None:
         """The mask that goes with a value: one truth value for each step."""
@@ -314,14 +329,23 @@ class Call:
 
 BROKEN = (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 """What a config that Keras did not write leads to, where its numbers are used."""
+_TOO_GREAT = "a number in it is greater than sizes, or what is computed with, can be"
 
 
-def broken_words(error: Exception) -> str:
-    """What is said of a config that led to one of `BROKEN`."""
-    why = f"{type(error).__name__}: {str(error)[:200]}"
-    if isinstance(error, OverflowError):
-        why = "a number in it is greater than sizes, or what is computed with, can be"
-    return f"its config is not one that Keras writes: {why}"
+def broken_words(error: Exception, config: Config | None = None) -> str:
+    """What is said of a `config` that led to one of `BROKEN`: Python's own words are of what we do with it.
+
+    The entry is that which was asked for last, where one was.
+    """
+    said = "its config is not one that Keras writes"
+    key = config.last if config is not None else None
+    if config is None or key is None:
+        missing = f"{error.args[0]!r:.80} is missing" if isinstance(error, KeyError) and error.args else ""
+        return f"{said}: {_TOO_GREAT if isinstance(error, OverflowError) else missing or 'a part of it is of another kind'}"
+    if key not in config:
+        return f"{said}: {key!r} is missing"
+    why = f", {_TOO_GREAT}" if isinstance(error, OverflowError) else ""
+    return f"{said}{why}: what was read last is {key!r}, which is {config[key]!r:.80}"
 
 
 def call_layer(
@@ -335,10 +359,9 @@ def call_layer(
     rule = layer.rule
     if rule is None:
         raise ReadError(f"layer {layer.name!r} is of class {layer.class_name!r}, which is not known here")
-    outer = g.scope
+    outer, call = g.scope, Call(g, layer, masks, named)
     g.scope = "" if outermost else f"{outer}/{layer.name}" if outer else layer.name
     try:
-        call = Call(g, layer, masks, named)
         inputs = [_cast(call, item) for item in positional] if rule.casts else list(positional)
         given = rule.build(call, *inputs, **_named(call, rule, len(inputs)))
         given = _masked(call, rule, inputs, given)
@@ -349,12 +372,12 @@ def call_layer(
     except ReadError as error:
         if error.message.startswith("layer "):
             raise
-        kind = WeightFault if isinstance(error, WeightFault) else ReadError
+        kind = LayerFault if isinstance(error, LayerFault) else ReadError
         raise kind(f"layer {layer.name!r} ({layer.class_name}): {error.message}", error.findings, error.hint) from None
     except TransloadError:
         raise
     except BROKEN as error:
-        raise ReadError(f"layer {layer.name!r} ({layer.class_name}): {broken_words(error)}") from None
+        raise LayerFault(f"layer {layer.name!r} ({layer.class_name}): {broken_words(error, call.config)}") from None
     finally:
         g.scope = outer
 

@@ -20,7 +20,7 @@ from transload.plugin import Source
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import LATEST, Graph
 from .judged import CODE, refuse_code, refuse_other_form
-from .layer import BROKEN, Layer, WeightFault, broken_words, call_layer, flatten
+from .layer import BROKEN, Layer, LayerFault, broken_words, call_layer, flatten
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
@@ -91,7 +91,7 @@ def _build(file: KerasFile, name: str, given: Mapping[str, TensorType]) -> Modul
     masks: dict[Value, Value] = {}
     try:
         result = call_layer(graph, model, arguments, {}, masks, outermost=True)
-    except WeightFault:
+    except LayerFault:
         raise
     except ReadError as error:  # sizes that were chosen may be why layers do not fit
         raise ReadError(error.message, error.findings, "; ".join(filter(None, (error.hint, *notes)))) from None

@@ -244,10 +244,13 @@ LAMBDA = {"class_name": "__lambda__", "config": {"code": "4wEAAAAA"}}
     ([entry("Dense", "out", "x", units=2, activation=LAMBDA)], "its activation '__lambda__' is none of Keras's own"),
     ([entry("Dense", "out", "y", units=2)], "call 0 of its layer 'y' is used, and there is no such call"),
     ([entry("Identity", "a", "out"), entry("Identity", "out", "a")], "its layers call each other in a circle"),
-    ([entry("Dense", "out", "x", units="many")], r"layer 'out' \(Dense\): its config is not one that Keras writes"),
-    ([entry("Dense", "out", "x")], "its config is not one that Keras writes: KeyError"),
+    ([entry("Dense", "out", "x", units="many")],
+     r"layer 'out' \(Dense\): its config is not one that Keras writes: what was read last is 'units', which is 'many'"),
+    ([entry("Dense", "out", "x")], r"layer 'out' \(Dense\): its config is not one that Keras writes: 'units' is missing$"),
+    ([entry("RepeatVector", "r", "x", n=2), entry("ZeroPadding1D", "out", "r", padding=[10**400, 0])],
+     r"layer 'out' .*: what was read last is 'padding', which is \[1000"),
     ([entry("RepeatVector", "r", "x", n=2), entry("ZeroPadding1D", "out", "r", padding=[0, 10**11])],
-     r"layer 'out' .*Keras writes: a number in it is greater than sizes"),
+     r"layer 'out' .*Keras writes, a number in it is greater than sizes.*: what was read last is 'padding', which is \[0, 1"),
     ([entry("Dense", "out", "x", units=3)], r"its weight 'kernel' has the shape \[3, 2\], where \[3, 3\] is needed"),
     ([entry("Dense", "out", "x", units=2, dtype="complex64")], "it computes with numbers of type complex64"),
     ([entry("Dense", "out", "x", units=2, dtype={"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}})],
@@ -260,6 +263,13 @@ def test_refusals(tmp_path: Path, layers: list[Any], why: str) -> None:
     model = functional([input_entry("x", [1, 3]), *layers], ["x"], ["out"])
     with pytest.raises(ReadError, match=why):
         transload.load(keras_file(tmp_path / "m.keras", model, WEIGHTS))
+
+
+def test_no_size_of_a_batch_mends_a_config(tmp_path: Path) -> None:
+    model = functional([input_entry("x", [None, 3]), entry("Dense", "out", "x", units="many")], ["x"], ["out"])
+    with pytest.raises(ReadError, match="'units', which is 'many'") as caught:
+        transload.load(keras_file(tmp_path / "m.keras", model, WEIGHTS))
+    assert "batch" not in (caught.value.hint or "")
 
 
 def test_a_layer_that_is_unrolled_without_end(tmp_path: Path) -> None:
