@@ -16,14 +16,14 @@ def saved(
     path: Path, nodes: Sequence[tuple[Any, ...]], shape: Sequence[int], constants: dict[str, Any], kind: str = "FLOAT",
     gives: str = "FLOAT", also: str = "", **integers: np.ndarray,
 ) -> Path:
-    """A model of `x` of a kind, and of nodes (operator, inputs, output, attributes), which make `y`, of the type that it `gives`.
+    """A model of `x` of a kind, and of nodes (operator, inputs, outputs, attributes) that make `y`, of the type that it `gives`.
 
     `also` is another output, of floats.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
-    made = [helper.make_node(operator, inputs.split(), [output], **(more[0] if more else {}))
+    made = [helper.make_node(operator, inputs.split(), output.split(), **(more[0] if more else {}))
             for operator, inputs, output, *more in nodes]
     graph = helper.make_graph(
         made, "g", [helper.make_tensor_value_info("x", TensorProto.DataType.Value(kind), shape)],

@@ -22,6 +22,8 @@ class Drawn:
     """Which follow where all outputs were the same, or nearly, on all that was tried."""
     further: Iterable[Inputs] = ()
     """Of the usual size, that what has passed is to pass on, too (`further`)."""
+    choosing: Iterable[Inputs] = ()
+    """Of the usual size, that all outputs which are few choices are to be the same on (`choosing`)."""
     reaching: Iterable[Sequence[Inputs]] = ()
     """That it is to pass on, too: lists, of each of which the first counts that the runtime does not give up on (`reaching`)."""
     turned: Sequence[Inputs] = ()

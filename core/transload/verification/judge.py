@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -20,7 +21,7 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
-from .differences import TensorDifference, compare_outputs, not_measured, of_plain, output_count, together
+from .differences import TensorDifference, compare_outputs, in_view_of, not_measured, of_plain, output_count, together
 from .drawn import Drawn
 from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
@@ -48,6 +49,10 @@ __all__ = ["Judge"]
 
 _NOTED = 32
 """How many inputs are kept: all that are drawn, and few of many samples."""
+_TIED = 3
+"""On how many inputs labels may be others by ties until no more are compared."""
+_SECONDS_OF_CHOICES = 5.0
+"""After so long there are no more inputs for choices alone: a target's own runtime may take longer than our engine."""
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
@@ -137,6 +142,8 @@ class Judge:
             self._judge_others(verdict, judged, told, pending)
         if not verdict.broken and (told | self._saturated) & judged and not self.on_all:
             self._judge_further(verdict)
+        if not verdict.broken and told & judged & self.kinds.chosen and not self.on_all:
+            self._judge_choices(verdict, sorted(judged & self.kinds.chosen))
         if not verdict.broken:
             self._judge_beyond(verdict, told, judged)
         if not verdict.broken and not self.drawn.turned and (steady := self._steady.places & told & judged):
@@ -204,9 +211,7 @@ class Judge:
                 steps = list(map(together, steps, self._passed))
                 counted.append(given)
             elif not self._leaves_open():
-                verdict.tensors, verdict.broken = once.tensors, once.broken
-                verdict.notes += [note for note in once.notes if note not in verdict.notes]
-                verdict.notes.append(_OF_FURTHER.format(""))
+                self._say_of_further(verdict, once)
                 return
         left_out = self._excused | self.kinds.chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
         broken = {index: reasons for index, reasons in self.kinds.limits_broken(steps).items() if index not in left_out}
@@ -218,6 +223,38 @@ class Judge:
             verdict.broken = [reason for reasons in broken.values() for reason in reasons]
             verdict.notes.append("that is so of all inputs that it was run on together, on each of which it passed")
             self._of_one = False
+
+    def _judge_choices(self, verdict: Verification, chosen: Sequence[int]) -> None:
+        """Have a verdict say what is wrong on one of the inputs (`choosing`) on which an output that is `chosen` is another, if
+        anything is. Where ties made it so on some of them, scores are coarse, and labels say little: it ends there."""
+        tied, ends = 0, time.monotonic() + _SECONDS_OF_CHOICES
+        for given in self.drawn.choosing:
+            if tied == _TIED or time.monotonic() > ends:
+                return
+            reference = self._reference_of(given)
+            if isinstance(reference, str) or self._are_alike(given, reference, chosen):
+                continue
+            once, _ = self._judge_by(given, reference)
+            if self._last.no_number:
+                continue
+            if once.broken and not self._leaves_open():
+                self._say_of_further(verdict, once)
+                return
+            tied += 1
+
+    def _are_alike(
+        self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], places: Sequence[int],
+    ) -> bool:
+        """Whether the result's outputs at some places are the same numbers as the source's."""
+        actual, _ = self._actual(given, reference)
+        both = [*zip(reference.values(), actual.values(), strict=True)]
+        return all(np.array_equal(right, in_view_of(np.asarray(got), right)) for right, got in (both[place] for place in places))
+
+    def _say_of_further(self, verdict: Verification, once: Verification) -> None:
+        """Have a verdict say what is wrong `once`, on further inputs than the first."""
+        verdict.tensors, verdict.broken = once.tensors, once.broken
+        verdict.notes += [note for note in once.notes if note not in verdict.notes]
+        verdict.notes.append(_OF_FURTHER.format(""))
 
     def _judge_varying(self, verdict: Verification, judged: set[int]) -> None:
         """Have a verdict say which outputs do not vary from input to input as the source's do, where little of them varies."""
@@ -357,13 +394,17 @@ class Judge:
 
     def _judge_if_taken(self, given: Mapping[str, np.ndarray]) -> tuple[Verification | str, set[int]]:
         """`judge` on inputs after the first; why not, where the source's runtime does not run these, as a division by 0."""
+        reference = self._reference_of(given)
+        return (reference, set()) if isinstance(reference, str) else self._judge_by(given, reference)
+
+    def _reference_of(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray] | str:
+        """What the source gives of inputs after the first; why not, where its runtime does not run these."""
         try:
-            reference = self.reference.run(given)
+            return self.reference.run(given)
         except TimeOver:
             raise
         except (RunError, PluginFailure, ChildEnded, MemoryError) as error:
-            return f"{self.runtime.name} does not run it{after_colon(error)}", set()
-        return self._judge_by(given, reference)
+            return f"{self.runtime.name} does not run it{after_colon(error)}"
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
@@ -375,11 +416,7 @@ class Judge:
         """The same by the `reference`, what the source gives of these inputs."""
         hub, self._last.given = self.hub, given
         self.varied |= bool(vary(given))
-        actual = self.running(given)
-        self._need_all(reference, actual)
-        pads = self.runtime.padded if self.reference.post is None else None
-        padded = resolve(pads)(self.source) if pads is not None else {}
-        actual, of_found = found_alone(reference, actual, padded)
+        actual, of_found = self._actual(given, reference)
         self._note(given, reference, actual)
         tensors = compare_outputs(reference, actual)
         saturated = {index for index, array in enumerate(reference.values()) if is_saturated(array)}
@@ -423,6 +460,15 @@ class Judge:
         told = [each if isinstance(type_ := types.get(each.name), TensorType) and isinstance(type_.element, QuantType)
                 else of_plain(each, place in self.kinds.chosen) for place, each in enumerate(tensors)]
         return Verification(status, "", self.runtime.name, self.running.used, told, broken, bounds, notes), informative
+
+    def _actual(
+        self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray],
+    ) -> tuple[Mapping[str, np.ndarray], list[str]]:
+        """What the result gives of inputs, as far as the source gives as many numbers (`found_alone`), with notes."""
+        actual = self.running(given)
+        self._need_all(reference, actual)
+        pads = self.runtime.padded if self.reference.post is None else None
+        return found_alone(reference, actual, resolve(pads)(self.source) if pads is not None else {})
 
     def _excuses(self) -> Excuses:
         return Excuses(self.reference, self.hub, self.running, self.kinds, self.engine, self.drawn)

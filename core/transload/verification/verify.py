@@ -17,6 +17,7 @@ from ..engine.steps import elements_of
 from ..errors import PluginFailure, RunError, TransloadError
 from ..ir import Module
 from ..plugin import Runtime
+from .choosing import choosing_inputs
 from .drawn import Drawn
 from .further import further_inputs
 from .information import Tried, attempts, attempts_at_steady, telling_first
@@ -120,7 +121,8 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed
     """Have a judge try what is drawn of all that a model takes, beside its first inputs; `signed` as in `attempts`."""
     judge.drawn = Drawn(
         (random_inputs(taken, hub, seed + 1 + more) for more in range(9)), attempts_at_steady(taken, hub, seed),
-        further_inputs(taken, hub, judge.result, seed, signed))
+        further_inputs(taken, hub, judge.result, seed, signed),
+        choosing_inputs(taken, hub, judge.result, judge.kinds.chosen, seed, signed))
     if judge.reference.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)
         judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed)
