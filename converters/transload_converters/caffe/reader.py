@@ -87,7 +87,7 @@ def _with_weights(source: Source) -> tuple[Network, Weights | None, Path | None]
 
 
 def _weights_of(data: memoryview, where: str) -> Weights:
-    """The blobs of a `.caffemodel` by the layers' names: none of an empty file, which is a message of Caffe's without any."""
+    """The blobs of a `.caffemodel` by the layers' names: none of an empty file, or of a network's name alone."""
     if not len(data):
         return Weights(where, {}, [])
     if bytes(data[:8]) == b"\x89HDF\r\n\x1a\n":
@@ -103,7 +103,7 @@ def _weights_of(data: memoryview, where: str) -> Weights:
         inner = layer.layer if layer.HasField("layer") else layer
         if len(inner.blobs):
             blobs[inner.name] = inner.blobs
-    if not len(message.layer) and not len(message.layers):
+    if not len(message.layer) and not len(message.layers) and not message.HasField("name"):
         raise ReadError(f"{where}: holds no layers", hint="the file is damaged, or holds something else than Caffe's weights")
     return Weights(where, blobs, cuts)
 

@@ -192,20 +192,21 @@ def test_the_file_beside_it_is_found_from_both(tmp_path: Path, network: str, wei
         np.testing.assert_allclose(output_of(module, x=X), EXPECTED, rtol=1e-5, atol=1e-5)
 
 
-def test_an_empty_file_of_weights_has_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [b"", b"\x0a\x03net"], ids=["empty", "named"])
+def test_an_empty_file_of_weights_has_none(content: bytes, tmp_path: Path) -> None:
     """It is a message of Caffe's without layers, which a network of layers without weights needs no more of."""
     relu = 'layer { name: "r" type: "ReLU" bottom: "x" top: "y" }'
     for name, layers in (("plain", relu), ("heavy", CONV)):
         (tmp_path / f"{name}.prototxt").write_text(net_text(layers, x=(1, 3, 4, 4)))
-        (tmp_path / f"{name}.caffemodel").touch()
+        (tmp_path / f"{name}.caffemodel").write_bytes(content)
     for suffix in ("prototxt", "caffemodel"):
         np.testing.assert_array_equal(output_of(transload.load(tmp_path / f"plain.{suffix}"), x=X), np.maximum(X, 0))
         heavy = transload.load(tmp_path / f"heavy.{suffix}")
         assert any("heavy.caffemodel has none for them" in note for note in heavy.notes)
         with pytest.raises(ConversionError, match="these weights are missing"):
             transload.legalize(heavy)
-    (tmp_path / "alone.caffemodel").touch()
-    with pytest.raises(ReadError, match="is empty"):
+    (tmp_path / "alone.caffemodel").write_bytes(content)
+    with pytest.raises(ReadError, match="holds no layers" if content else "is empty"):
         transload.load(tmp_path / "alone.caffemodel")
 
 

@@ -14,6 +14,7 @@ import transload
 from transload.errors import ReadError, UsageError
 from transload.metrics import cosine
 from transload.plugin_host import host
+from transload_converters.caffe.undefined import undefined
 
 from tests.support.caffe_files import net_text, weights_bytes
 
@@ -135,6 +136,56 @@ def test_what_opencv_passes_over_is_not_judged(tmp_path: Path, opencv: None) -> 
     x = RNG.normal(size=(2, 4)).astype(np.float32)
     (made,) = transload.run(transload.load(network, weights=weights), {"x": x}).values()
     np.testing.assert_allclose(made, x @ held, rtol=1e-5, atol=1e-6)
+
+
+PASSED_OVER = {
+    'type: "LRN" bottom: "x" top: "y" lrn_param { alpha: 0.5 k: 2 }': "`k`",
+    'type: "LRN" bottom: "x" top: "y" lrn_param { local_size: 3 }': "does not say `alpha`",
+    'type: "Log" bottom: "x" top: "y" log_param { base: 2 }': "`base`",
+    'type: "ReLU6" bottom: "x" top: "y" relu6_param { threshold: 1 }': "`threshold`",
+    'type: "Swish" bottom: "x" top: "y" swish_param { beta: 0.5 }': "`beta`",
+    'type: "MVN" bottom: "x" top: "y" mvn_param { eps: 0.1 }': "`eps`",
+    'type: "Reorg" bottom: "x" top: "y" reorg_param { reverse: true }': "`reverse`",
+    'type: "Interp" bottom: "x" top: "y" interp_param { zoom_factor: 3 pad_beg: -1 }': "no padding",
+    'type: "Interp" bottom: "x" top: "y" interp_param { zoom_factor: 2 shrink_factor: 2 }': "one factor",
+    'type: "Concat" bottom: "x" bottom: "x" top: "y" concat_param { concat_dim: 2 }': "`concat_dim`",
+    'type: "Concat" bottom: "x" top: "y" concat_param { axis: 0 }': "of one tensor",
+    'type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param { min_size: 2 variance: 0.1 }': "`clip`",
+    'type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param { min_size: 2 variance: 0.1 clip: true img_size: 9 }':
+        "`img_size`",
+    'type: "Deconvolution" bottom: "x" top: "y" convolution_param { num_output: 4 kernel_size: 2 dilation: 2 }': "`dilation`",
+    'type: "Deconvolution" bottom: "x" top: "y" convolution_param { num_output: 4 kernel_size: 1 pad: 1 }': "with padding",
+    'type: "Scale" bottom: "x" bottom: "z" top: "y" scale_param { bias_term: true }': "with a bias",
+    'type: "Softmax" bottom: "v" top: "y" softmax_param { axis: -1 }': "a vector",
+}
+JUDGED = [
+    'type: "LRN" bottom: "x" top: "y" lrn_param { alpha: 0.5 }',
+    'type: "LRN" bottom: "x" top: "y" lrn_param { alpha: 0.5 k: 2 norm_region: WITHIN_CHANNEL }',
+    'type: "Log" bottom: "x" top: "y"', 'type: "ReLU6" bottom: "x" top: "y"', 'type: "Swish" bottom: "x" top: "y"',
+    'type: "MVN" bottom: "x" top: "y" mvn_param { eps: 1e-9 }', 'type: "Reorg" bottom: "x" top: "y"',
+    'type: "Interp" bottom: "x" top: "y" interp_param { height: 9 width: 7 }',
+    'type: "Concat" bottom: "x" bottom: "x" top: "y" concat_param { concat_dim: 1 }',
+    'type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param { min_size: 2 variance: 0.1 clip: false }',
+    'type: "Deconvolution" bottom: "x" top: "y" convolution_param { num_output: 4 kernel_size: 2 pad: 1 }',
+    'type: "Scale" bottom: "x" bottom: "z" top: "y"', 'type: "Scale" bottom: "x" top: "y" scale_param { bias_term: true }',
+    'type: "Softmax" bottom: "x" top: "y" softmax_param { axis: -1 }',
+]
+
+
+def _unjudged(layer: str) -> str:
+    text = net_text(f'layer {{ name: "l" {layer} }}', x=(1, 4, 4, 4), z=(4,), v=(3,))
+    return undefined(transload.load(text=text, format="caffe"), None, {})
+
+
+@pytest.mark.parametrize("layer", PASSED_OVER)
+def test_each_field_that_opencv_takes_otherwise_is_told(layer: str) -> None:
+    """A right LRN with `k` was failed by OpenCV, and so were the others."""
+    assert PASSED_OVER[layer] in _unjudged(layer)
+
+
+@pytest.mark.parametrize("layer", JUDGED)
+def test_the_same_layers_are_judged_otherwise(layer: str) -> None:
+    assert not _unjudged(layer)
 
 
 @pytest.mark.models
