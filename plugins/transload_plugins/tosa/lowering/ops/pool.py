@@ -96,12 +96,35 @@ def _is_rounded_twice(op: AvgPool) -> bool:
 
 
 def _is_summed(op: AvgPool, window: Window) -> bool:
-    """Whether a mean has to be rounded but once, to a type of its own, and all its windows have as many elements."""
+    """Whether a mean has to be rounded but once, to a type of its own, which TOSA's mean does not do."""
     source, target = quant(op.input), quant(op.result)
     return (
         source is not None and target is not None and not same_numbers(source, target)
         and rounding_of(op) == NEAREST and target.per_tensor and window.rank <= 2
-        and (op.count_include_pad or not any(window.flat_pads)))
+        and (op.count_include_pad or not any(window.flat_pads) or (source.storage == I8 and _is_sum_of_parts(op.input, window))))
+
+
+def _counts(x: Value, window: Window) -> list[np.ndarray]:
+    """How many elements of `x` each window has, dimension by dimension."""
+    found = []
+    for dim, (size, (before, after)) in enumerate(zip(static_shape(x)[1:-1], window.pads, strict=True)):
+        first = np.arange(0, size + before + after - window.extent(dim) + 1, window.strides[dim]) - before
+        found.append(np.minimum(first + window.kernel[dim], size) - np.maximum(first, 0))
+    return found
+
+
+def _common(counts: list[np.ndarray]) -> int:
+    """A multiple of the elements that any window has."""
+    return math.prod(math.lcm(*np.unique(each).tolist()) for each in counts)
+
+
+def _is_sum_of_parts(x: Value, window: Window) -> bool:
+    """Whether sums of unlike many 8-bit numbers, as parts of a common multiple, fit i32, and a mean is not exact."""
+    counts = _counts(x, window)
+    if min(each.min(initial=1) for each in counts) < 1:
+        return False
+    common = _common(counts)
+    return (1 << FRACTION) % common != 0 and common << 8 <= I32.range[1]
 
 
 def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
@@ -122,6 +145,11 @@ def _summed(op: AvgPool, rw: Rewriter, x: Value, window: Window) -> Value:
         "tosa.depthwise_conv2d", x, ones, build.const(rw, tables.full((channels,), bias, dtype_of(total)), total),
         build.zero_point(rw, zero, x.element), build.zero_point(rw, 0, I8), element=total, pad=window.flat_pads,
         stride=window.strides, dilation=window.dilations, acc_type=total)
+    if any(window.flat_pads) and not op.count_include_pad:  # each sum as the part that its window is of a common multiple
+        counts = _counts(x, window)
+        count = _common(counts)
+        parts = (count // np.multiply.outer(*counts)).astype(np.int32)[None, :, :, None]
+        made = binary(rw, "mul", made, build.const(rw, parts, I32))
     made = narrow(
         rw, made, per_step(source.scale, count * target.scale), target, activation=activation_range(op),
         sum_bits=max(32, (count << 16).bit_length() + 1))

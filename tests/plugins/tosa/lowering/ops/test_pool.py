@@ -74,6 +74,29 @@ def test_quantized_padding_that_counts_and_requantized_result(lowered: Callable)
         x, types=[TensorType(x.shape, QuantType(I8, F32, (0.05,), (3,)))], steps=1)
 
 
+@pytest.mark.parametrize(("shape", "attributes"), [
+    ((1, 9, 8, 5), {"kernel_shape": (3, 3), "strides": (2, 2), "pads": (1, 1, 1, 1)}),
+    ((2, 9, 5), {"kernel_shape": (3,), "pads": (1, 0)}),
+    ((1, 7, 6, 3), {"kernel_shape": (3, 2), "strides": (2, 1), "pads": (0, 1, 1, 1)}),
+])
+def test_a_mean_in_finer_steps_is_rounded_once(lowered: Callable, shape: Any, attributes: dict[str, Any]) -> None:
+    """Where padding does not count, a mean was rounded to 1/128 of its input's steps, and then to the result's."""
+    from transload import run
+    from transload.ir import F32, I8, I16, QuantType, TensorType
+
+    x = np.random.default_rng(4).integers(-128, 127, shape).astype(np.int8)
+
+    def made(values: np.ndarray, type_: Any, **more: Any) -> np.ndarray:
+        module = lowered(
+            lambda rw, value: rw.emit("top.AvgPool", value, layout="NHWC", **attributes, **more), values, types=[type_])
+        return next(iter(run(module, dict(zip(module.inputs, [values], strict=True))).values()))
+
+    source, target = QuantType(I8, F32, (0.1,), (3,)), QuantType(I16, F32, (0.0007,), (0,))
+    found = made(x, TensorType(shape, source), rounding="once", element=target)
+    means = made(x.astype(np.float32) - 3, TensorType(shape, F32)).astype(np.float64)
+    np.testing.assert_allclose(found, means * 0.1 / 0.0007, rtol=0, atol=0.51)
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32])
 @pytest.mark.parametrize("window", [
     {"kernel_shape": (2, 3), "strides": (2, 1)}, {"kernel_shape": (5, 5), "strides": (1, 1), "pads": (2, 2, 2, 2)},
