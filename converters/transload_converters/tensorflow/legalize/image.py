@@ -119,6 +119,17 @@ def _covered(size: int, wanted: int, align: bool) -> np.ndarray:
     return weights
 
 
+def _lanczos(radius: int) -> Callable[[np.ndarray], np.ndarray]:
+    """A sine over its angle, times one that is as many times as slow; 1 next to the middle."""
+    pi, near = np.float32(math.pi), np.float32(1e-3)
+
+    def weight(x: np.ndarray) -> np.ndarray:
+        y = np.maximum(x, near)
+        waves = radius * np.sin(pi * y) * np.sin(pi * y / radius) / (pi * pi * y * y)
+        return np.where(x > radius, 0, np.where(x <= near, 1, waves))
+    return weight
+
+
 _KERNELS: dict[str, tuple[float, Callable[[np.ndarray], np.ndarray]]] = {
     "box": (1.0, lambda x: np.where(x < 0.5, 1.0, np.where(x == 0.5, 0.5, 0.0))),
     "triangle": (1.0, lambda x: np.maximum(1 - x, 0)),
@@ -127,10 +138,9 @@ _KERNELS: dict[str, tuple[float, Callable[[np.ndarray], np.ndarray]]] = {
     "mitchellcubic": (2.0, lambda x: np.where(
         x >= 2, 0, np.where(x >= 1, ((-7 / 18 * x + 2) * x - 10 / 3) * x + 16 / 9, ((7 / 6 * x - 2) * x) * x + 8 / 9))),
     "gaussian": (1.5, lambda x: np.where(x >= 1.5, 0, np.exp(-x * x / (2 * 0.5 * 0.5)))),
-    **{f"lanczos{radius}": (float(radius), lambda x, radius=radius: np.where(  # type: ignore[misc]
-        x > radius, 0, np.sinc(x) * np.sinc(x / radius))) for radius in (1, 3, 5)},
+    **{f"lanczos{radius}": (float(radius), _lanczos(radius)) for radius in (1, 3, 5)},
 }
-"""How far each kernel reaches, and its weight at a distance."""
+"""How far each kernel reaches, and its weight at a distance, in f32 throughout."""
 
 
 @TABLE("ScaleAndTranslate")
@@ -144,8 +154,7 @@ def scale_and_translate(op: Op, rw: Rewriter) -> Value:
     kind = attr(op, "kernel_type", "lanczos3")
     if kind not in _KERNELS:
         raise Unsupported(f"the kernel is {kind!r}", f"these are known: {', '.join(_KERNELS)}")
-    rows, columns = (_spans(sizes[1 + i], wanted[i], float(scale[i]), float(shift[i]), kind, bool(attr(op, "antialias", True)))
-                     for i in (0, 1))
+    rows, columns = (_spans(sizes[1 + i], wanted[i], scale[i], shift[i], kind, bool(attr(op, "antialias", True))) for i in (0, 1))
     return separable(rw, cast(rw, value, F32), rows, columns)
 
 
@@ -153,23 +162,27 @@ _KEPT = 8
 """Tables of weights that are kept at a time while they are computed."""
 
 
-def _spans(size: int, wanted: int, scale: float, shift: float, kind: str, antialias: bool) -> np.ndarray:
+def _spans(size: int, wanted: int, scale: np.float32, shift: np.float32, kind: str, antialias: bool) -> np.ndarray:
     """[wanted, size]: the weights of an image's places; none where the sample lies outside.
 
-    Source: the documentation of `tf.raw_ops.ScaleAndTranslate`.
+    Each step is one of f32, as in TensorFlow: places often lie where a kernel ends, of which the gaussian jumps, so that
+    another rounding weighs other pixels. Source: `tensorflow/core/kernels/image/scale_and_translate_op.cc`.
     """
     need_place(_KEPT, wanted, size)
     radius, kernel = _KERNELS[kind]
-    widened = max(1 / scale, 1.0) if antialias else 1.0
-    samples = (tables.arange(wanted) + 0.5 - shift) / scale
-    off = np.abs(tables.arange(size) + 0.5 - samples[:, None]) / widened
-    first = np.clip(np.ceil(samples - radius * widened - 0.5), 0, size - 1)[:, None]
-    last = np.clip(np.floor(samples + radius * widened - 0.5), 0, size - 1)[:, None]
-    places = tables.arange(size)
-    weights = np.where((places >= first) & (places <= last), kernel(off), 0.0)
-    total = weights.sum(axis=1, keepdims=True)
-    weights = np.where(np.abs(total) >= 1000 * np.finfo(np.float32).tiny, weights / np.where(total == 0, 1, total), 0)
-    return np.where(((samples < 0) | (samples > size))[:, None], 0.0, weights)
+    one, half = np.float32(1), np.float32(0.5)
+    step = one / scale
+    widened = max(step, one) if antialias else one
+    reach = np.float32(radius) * widened
+    samples = (tables.arange(wanted, dtype=np.float32) + half) * step + -step * shift
+    places = tables.arange(size, dtype=np.float32)
+    first = np.clip(np.ceil(samples - reach - half), 0, size - 1)[:, None]
+    last = np.clip(np.floor(samples + reach - half), 0, size - 1)[:, None]
+    weights = kernel(np.abs((places + half - samples[:, None]) * (one / widened)))
+    weights = np.where((places >= first) & (places <= last), weights, 0).astype(np.float32)
+    total = np.cumsum(weights, axis=1)[:, -1:]  # one after the other; numpy's sum adds in pairs
+    weights = np.where(np.abs(total) >= 1000 * np.finfo(np.float32).tiny, weights * (one / np.where(total == 0, one, total)), 0)
+    return np.where(((samples < 0) | (samples > size))[:, None], 0, weights)
 
 
 @TABLE("CropAndResize")
