@@ -57,6 +57,7 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     source = x.element
     _need_floats_of_tosa(source, target, x)
+    saturate = op.saturate or op in sources().in_range
     if isinstance(source, QuantType) and isinstance(target, QuantType):
         if not source.per_tensor or not target.per_tensor:
             return quantize(rw, dequantize(rw, x), target, op.round_mode)
@@ -71,10 +72,10 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         if op.stored and (held := stored_weights(rw, x)) is not None:
             return cast_value(rw, held, target)
         real = dequantize(rw, x, target if isinstance(target, FloatType) else F32)
-        return cast_value(rw, real, target, op.round_mode, op.saturate)
+        return cast_value(rw, real, target, op.round_mode, saturate)
     if op in sources().integers.unsigned:
         x = _unsigned_to_float(rw, x)
-    return cast_value(rw, x, target, op.round_mode, op.saturate)
+    return cast_value(rw, x, target, op.round_mode, saturate)
 
 
 def _need_floats_of_tosa(source: Type, target: Type, x: Value) -> None:
@@ -152,7 +153,10 @@ def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value
 
 
 def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", saturate: bool = False) -> Value:
-    """A plain value in another plain element type; floats to integers rounded by `mode`, integers wrapped."""
+    """A plain value in another plain element type; floats to integers rounded by `mode`.
+
+    What is out of an integer's range wraps round, or saturates, which is one operator less: right, too, where nothing is.
+    """
     source = x.element
     if source == target:
         return x
@@ -160,7 +164,10 @@ def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", satura
         zero = build.float_scalar_like(rw, x, 0.0)
         return rw.emit("tosa.logical_not", rw.emit("tosa.equal", x, zero))
     if isinstance(source, FloatType) and isinstance(target, IntegerType):
-        return build.cast(rw, round_float(rw, x, mode), target)
+        whole = round_float(rw, x, mode)
+        if target.width < 32 and not saturate:  # of floats `tosa.cast` saturates, of integers it drops the high bits
+            whole = build.cast(rw, whole, I32)
+        return build.cast(rw, whole, target)
     if source == BOOL and isinstance(target, FloatType):
         return build.cast(rw, build.cast(rw, x, I8), target)
     if isinstance(source, IntegerType) and isinstance(target, IntegerType) and saturate and target.width < source.width:

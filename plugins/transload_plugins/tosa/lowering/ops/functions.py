@@ -125,7 +125,8 @@ def atan2(op: Atan2, rw: Rewriter) -> Value:
     angle = select(rw, compare(rw, "Greater", rise, run), _add(rw, negate(rw, angle), math.pi / 2), angle)
     angle = select(rw, has_minus(rw, b), _add(rw, negate(rw, angle), math.pi), angle)
     signed = select(rw, has_minus(rw, a), negate(rw, angle), angle)
-    return flat(rw, signed, lambda angle: cast_value(rw, angle, op.result.element))  # of integers without its fraction
+    # of integers without its fraction, which any type holds
+    return flat(rw, signed, lambda angle: cast_value(rw, angle, op.result.element, saturate=True))
 
 
 @plain("top.Sinh")

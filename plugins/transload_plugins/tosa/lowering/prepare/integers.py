@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Literal
 
-from transload.analysis.intervals import Intervals, inside, product
+from transload.analysis.intervals import Intervals, inside, integer_of, product
 from transload.findings import refuse
 from transload.ir import I32, IntegerType, Module, Op
 from transload_hub.analysis.integer_widths import narrowing_of
@@ -20,6 +20,7 @@ def narrow_integers(module: Module, int64: Literal["proved", "assumed"] = "prove
     """Refuse the ops whose numbers 32 bits may not hold: where that is not proved or, with `int64="assumed"`, not possible."""
     found = sources().integers = narrowing_of(module, assumed=int64 == "assumed")
     sources().short_sums = set(_short_sums(module))
+    sources().in_range = set(_casts_in_range(module))
     refuse(found.findings)
     return False
 
@@ -35,4 +36,18 @@ def _short_sums(module: Module) -> Iterator[Op]:
             continue
         count = math.prod(shape[axis] for axis in op.attribute("axes"))
         if inside(product(intervals.of(op.operands[0]), (count, count)), I32.range):
+            yield op
+
+
+def _casts_in_range(module: Module) -> Iterator[Op]:
+    """The casts of floats to integers of few bits whose results, however they are rounded, lie in their type."""
+    intervals = Intervals()
+    for op in module.walk():
+        if op.name != "top.Cast" or isinstance(op.operands[0].element_or_none, IntegerType):
+            continue
+        element = integer_of(op.results[0])
+        if element is None or not 1 < element.width < 32:
+            continue
+        (low, high), (least, most) = intervals.of(op.operands[0]), element.range
+        if least - 0.5 < low and high < most + 0.5:
             yield op

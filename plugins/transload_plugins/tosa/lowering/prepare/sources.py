@@ -30,6 +30,8 @@ class Sources:
     """What is known of integers of 64 bits, and unsigned ones of 32, that became i32."""
     short_sums: set[Op] = field(default_factory=set)
     """Each `top.Reduce` of plain integers whose sum is known to lie in i32."""
+    in_range: set[Op] = field(default_factory=set)
+    """Each `top.Cast` of floats to integers whose result is known not to wrap round."""
 
 
 def sources() -> Sources:

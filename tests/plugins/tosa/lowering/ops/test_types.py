@@ -28,7 +28,7 @@ from transload.ir import (
 from transload.testing import build_module
 from transload_targets.tosa.check import findings_of
 
-from tests.support.graphs import Graph
+from tests.support.graphs import Graph, op_names
 
 RNG = np.random.default_rng(10)
 
@@ -226,3 +226,25 @@ def test_integers_wrap_round_before_a_relu(lowered: Callable, element: IntegerTy
                 builder.emit("top.Scale", x, y, y, do_relu=True)]
 
     lowered(make, x, y, types=[TensorType((2, 2), element)] * 2, official=element != I4)
+
+
+@pytest.mark.parametrize("element", [I4, I8, I16, UI8, UI16], ids=str)
+@pytest.mark.parametrize("mode", ["Trunc", "HalfToEven", "HalfAwayFromZero"])
+def test_floats_out_of_an_integers_range_wrap_round(element: IntegerType, mode: str) -> None:
+    """As in the hub and StableHLO, TensorFlow and onnxruntime: `tosa.cast` alone would take the end of the range."""
+    x = np.float32([127.4, 127.6, 128.5, -128.6, -129.5, 200, 300.7, -300.2, 32768, -40000.3, 65536.5, 1e6, -3])
+    graph = Graph(x.shape)
+    module = graph.done(graph.emit("Cast", graph.inputs[0], element=element, round_mode=mode))
+    (wanted,) = transload.run(module, {"x0": x}).values()
+    for target in ("tosa", "stablehlo"):
+        (found,) = transload.run(transload.lower(module, target), {"x0": x}).values()
+        np.testing.assert_array_equal(np.asarray(found).astype(np.int64), np.asarray(wanted).astype(np.int64), target)
+
+
+@pytest.mark.parametrize(("low", "high", "casts"), [
+    (-128.0, 127.0, 1), (-128.0, 127.4, 1), (-129.0, 127.0, 2), (0.0, 128.0, 2)])
+def test_floats_known_to_be_in_range_are_cast_once(low: float, high: float, casts: int) -> None:
+    graph = Graph((4,))
+    clipped = graph.emit("Clip", graph.inputs[0], min=low, max=high)
+    module = graph.done(graph.emit("Cast", clipped, element=I8, round_mode="HalfToEven"))
+    assert op_names(transload.lower(module, "tosa")).count("tosa.cast") == casts
