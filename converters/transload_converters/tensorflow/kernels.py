@@ -26,7 +26,8 @@ from .executor.run import graph
 from .kernels_arrays import add_arrays
 from .kernels_control import add_control
 from .kernels_selection import add_selection
-from .kernels_variables import add_variables
+from .kernels_variables import Variable, add_variables
+from .passes.freeze import NOT_FOLLOWED
 
 __all__ = ["EXECUTOR_KERNELS", "KERNELS"]
 
@@ -175,6 +176,8 @@ def _convert(module: Module) -> None:
 
 def _type(op: Op, place: int, array: Any) -> TensorType:
     """The type of an operand: its own element, where that says more than the array does."""
+    if isinstance(array, Variable):
+        raise RunError(NOT_FOLLOWED[0], hint=NOT_FOLLOWED[1])
     if not isinstance(array, np.ndarray | np.generic) or array.dtype == object:
         raise RunError("an operand is no tensor of numbers", hint=_WITHOUT_TEXTS)
     declared = op.operands[place].type

@@ -17,7 +17,7 @@ from transload.handles import Handle
 from transload.ir import Dense, Op
 from transload.plugin import KernelTable
 
-__all__ = ["add_variables"]
+__all__ = ["Variable", "add_variables"]
 
 _CHANGES: dict[str, Callable[[Any, Any], Any]] = {"": lambda old, new: new, "Add": np.add, "Sub": np.subtract}
 _SCATTERS: dict[str, Callable[..., Any]] = {
@@ -25,7 +25,7 @@ _SCATTERS: dict[str, Callable[..., Any]] = {
     "Min": np.minimum.at, "Max": np.maximum.at}
 
 
-class _Variable(Handle):
+class Variable(Handle):
     """A variable of TensorFlow 2, which ops are given as a resource."""
 
     __slots__ = ("array",)
@@ -38,7 +38,7 @@ def add_variables(kernels: KernelTable) -> None:
     """Enter the kernels of variables into a table."""
     native = {"quantized": "native"}
     kernels("tf.Const", **native)(_constant)
-    kernels("tf.VarHandleOp", **native)(lambda op: _Variable(_initial(op)))
+    kernels("tf.VarHandleOp", **native)(lambda op: Variable(_initial(op)))
     kernels("tf.VariableV2", "tf.Variable", **native)(lambda op: np.array(_need(op, _initial(op))))
     kernels("tf.ReadVariableOp", **native)(lambda op, variable: _need(op, variable.array))
     kernels("tf.VarIsInitializedOp", **native)(lambda op, variable: np.array(variable.array is not None))

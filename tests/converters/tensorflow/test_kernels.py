@@ -162,3 +162,16 @@ def test_subscripts_outside_of_a_variable_are_refused() -> None:
     next(op for op in main_ops(module) if op.name == "tf.VarHandleOp").attributes["value"] = Dense(np.ones(2, np.float32))
     with pytest.raises(RunError, match="its subscripts do not fit the variable"):
         transload.run(module, {"i": np.array([5], np.int32)}, engine="reference")
+
+
+def test_an_op_on_a_variable_that_has_no_kernel_is_told_as_the_lowering_does() -> None:
+    """It said that the model computes with texts."""
+    places = [const(name, np.array([number], np.int32)) for name, number in (("begin", 0), ("end", 1), ("step", 1))]
+    module = read_graph(graph(
+        placeholder("x", (1, 2)), *places, node("v", "VarHandleOp", dtype=F, shape=(3, 2)),
+        node("write", "ResourceStridedSliceAssign", "v", "begin", "end", "step", "x", T=F, Index=I),
+        node("y", "ReadVariableOp", "v", "^write", dtype=F)))
+    with pytest.raises(RunError) as caught:
+        transload.run(module, {"x": np.zeros((1, 2), np.float32)}, engine="reference")
+    assert "uses a variable in a way that is not followed" in str(caught.value)
+    assert "texts" not in str(caught.value)

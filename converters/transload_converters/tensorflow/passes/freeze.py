@@ -13,7 +13,12 @@ from transload.ir import Dense, Module, Op, TensorType, Type, Value, add_state
 
 from ..types import is_reference, tensor_of
 
-__all__ = ["freeze"]
+__all__ = ["NOT_FOLLOWED", "freeze"]
+
+NOT_FOLLOWED = (
+    "uses a variable in a way that is not followed",
+    "assign the whole of it: for one of its parts `v.assign(tf.tensor_scatter_nd_update(v, places, parts))`")
+"""What is said of an op of which it is not known what it does to a variable, and what helps."""
 
 _VARIABLES = frozenset({"tf.VarHandleOp", "tf.VariableV2", "tf.Variable"})
 _ASSIGNS = {
@@ -118,8 +123,7 @@ class _Variable:
         elif all(is_reference(value.element) for value in op.operands if value in known):
             op.operands = tuple(self.current if value in known else value for value in op.operands)
         else:
-            self._refuse(op, "uses a variable in a way that is not followed",
-                         "assign the whole of it: for one of its parts `v.assign(tf.tensor_scatter_nd_update(v, places, parts))`")
+            self._refuse(op, *NOT_FOLLOWED)
 
     def _assign(self, op: Op) -> None:
         if op.parent is not self.module.body_of_main:
