@@ -110,6 +110,8 @@ def test_ranges_of_quantization(case: Any, why: str) -> None:
              "float32").const),
     *because("too large", "ScaleAndTranslate", IMAGE, ints(2, 1 << 26), values([1.0, 1.0], "float32").const, values([0.0, 0.0],
              "float32").const),
+    *because("also where the lengths are constants", "RaggedTensorToTensor", ints(2, 2), x(3), scalar(0.0, "float32"),
+             ints(0, 1, 3), num_row_partition_tensors=1, row_partition_types=["ROW_SPLITS"]),
     *because("must be 2 numbers", "CropAndResize", IMAGE, x(1, 4), ints(0), ints(2, 2, 2)),
     *because("too large", "ResizeBicubic", IMAGE, ints(2**31 - 1, 2)),
     *because("would take too long", "MatrixInverse", x(2100, 2100).const),

@@ -32,7 +32,10 @@ TABLE.refuse({f"tf.{name}": reason for names, reason in (
      "QuantizedMaxPool QuantizedMul QuantizedRelu QuantizedRelu6 QuantizedReluX QuantizedReshape QuantizedResizeBilinear "
      "QuantizeDownAndShrinkRange Requantize RequantizationRange",
      ("its scale is a range that is computed as the model runs", "convert the float model, and quantize that: `--quantize`")),
-    ("RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor SparseFillEmptyRows SparseReshape SparseConcat "
+    ("RaggedGather RaggedRange RaggedTensorToSparse RaggedTensorToTensor",
+     ("tensors whose rows differ in length are not followed, also where the lengths are constants",
+      "use dense tensors, with a mask")),
+    ("SparseFillEmptyRows SparseReshape SparseConcat "
      "SparseSlice SparseAdd SparseReduceSum SparseTensorDenseAdd SparseSoftmax SerializeSparse DenseToDenseSetOperation SetSize",
      ("the size of its result depends on data", "use dense tensors, with a mask")),
     ("CTCGreedyDecoder CTCBeamSearchDecoder CTCLoss", ("how much it decodes depends on data", "decode behind the model")),
