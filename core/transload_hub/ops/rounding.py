@@ -21,8 +21,8 @@ a factor made of scales, and differ in how it is rounded. The words:
     that this takes halves to the even number.
 `"float32"`
     The same of products with a factor that is computed in float32, `x_scale * w_scale / y_scale`. onnxruntime's QLinear
-    kernels (MLAS, MlasRequantizeOutput), but that these multiply in float32, too, and take halves to the even number. Of
-    Add and Mul, whose factors are quotients of scales anyway, `"once"`, in the operators on integers QLinearAdd and QLinearMul.
+    kernels (MLAS, MlasRequantizeOutput and that of QLinearMul), but that these multiply in float32, too, and take halves to
+    the even number. Of Add, whose factors are quotients of scales anyway, `"once"`, in the operator on integers QLinearAdd.
 `"truncate"`
     The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT.
 

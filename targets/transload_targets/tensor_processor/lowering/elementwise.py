@@ -179,7 +179,7 @@ def mul(op: Mul, rw: Rewriter) -> Value:
     if math.prod(max(t.zero_point - t.storage_min, t.storage_max - t.zero_point) for t in (left, right)) >= 1 << 31:
         raise Unsupported("products of more than 32 bits")
     rounding = str(op.rounding)
-    number: Any = np.float32 if rounding == "double" else np.float64
+    number: Any = np.float32 if rounding in ("double", "float32") else np.float64
     real = float(number(np.float32(left.scale)) * np.float32(right.scale) / np.float32(target.scale))
     scale = rescale(chip_of(rw), real, rounding)
     return rw.emit(

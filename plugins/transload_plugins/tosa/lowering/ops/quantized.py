@@ -180,7 +180,7 @@ def mul(op: Mul, rw: Rewriter) -> Value | None:
     plain = a.storage == b.storage and a.zero_point == b.zero_point == 0  # which `mul` takes as they are
     x, y = op.inputs if plain else (widen(rw, value) for value in op.inputs)
     product = build.mul(rw, x, y, element=I32)
-    number = np.float32 if rounding_of(op) == DOUBLE else np.float64
+    number = np.float32 if rounding_of(op) == DOUBLE or op.rounding == "float32" else np.float64
     real = float(number(np.float32(a.scale)) * np.float32(b.scale) / np.float32(target.scale))
     alone = rounding_of(op) == EXACT and not op.do_relu
     if alone and (exponent := -math.log2(real)).is_integer() and 1 <= exponent <= 32:
