@@ -308,6 +308,7 @@ def _fits(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
 
 
 def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
+    from google.protobuf.message import DecodeError
     from onnx import ModelProto
 
     if _is_told(model):
@@ -321,8 +322,8 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
         model = ModelProto.FromString(SHAPES.call(_INFERENCE, content, within=within, about=0))
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
-    except TransloadError:
-        pass
+    except (TransloadError, DecodeError):
+        pass  # the second: a type lies deeper than the graph that it is noted in, and may be deeper than is read
     return types_of(model.graph), notes
 
 

@@ -233,6 +233,27 @@ def test_functions_of_another_opset_may_not_call_each_other_that_deep() -> None:
         read_model(chain(1100, 11))
 
 
+def sequences_in_branches(depth: int) -> onnx.ModelProto:
+    """A sequence that comes out of an `If` in an `If`, so many deep."""
+    def graph(name: str, made: onnx.NodeProto) -> onnx.GraphProto:
+        output = helper.make_tensor_sequence_value_info(made.output[0], TensorProto.FLOAT, None)
+        return helper.make_graph([made], name, [], [output])
+
+    made = node("SequenceConstruct", ["x"], ["s"])
+    for i in range(depth):
+        other = node("SequenceConstruct", ["x"], [f"e{i}"])
+        made = node("If", ["c"], [f"s{i}"], then_branch=graph("then", made), else_branch=graph("else", other))
+    return make_model([made, node("ConcatFromSequence", list(made.output), ["y"], axis=0)], {"x": X, "c": np.array(True)}, ["y"])
+
+
+def test_what_inference_notes_may_lie_deeper_than_is_read() -> None:
+    """The types that it found made a model unreadable that was read: there are none then, as where it fails."""
+    assert [op.name for op in main_ops(read_model(sequences_in_branches(31)))] == [
+        "onnx.If", "onnx.ConcatFromSequence", "func.return"]
+    with pytest.raises(ReadError, match="deeper than protocol buffers are read"):
+        read_model(sequences_in_branches(32))
+
+
 @pytest.mark.parametrize(("last", "count"), [([node("Neg", ["x"], ["y"])], "3,298,534,883,327"), ([], "2,199,023,255,551")])
 def test_functions_that_call_the_next_twice_are_counted_before_they_are_inlined(last: list[onnx.NodeProto], count: str) -> None:
     """Functions that hold no nodes are copied as well."""
