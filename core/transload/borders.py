@@ -14,6 +14,7 @@ from typing import Any
 from .analysis.movement import is_cast, moved, origins
 from .artifact_set import REPORT
 from .contents import dialects_in
+from .digests import is_as_written
 from .errors import TransloadError
 from .files import is_file
 from .ir import (
@@ -181,7 +182,7 @@ def _reported(path: Path) -> list[list[tuple[str, Type]]]:
         if not is_file(beside) or beside.stat().st_size > _REPORT_BYTES:
             return [[], []]
         report: Any = of_json_text(beside.read_text(encoding="utf-8"))
-        if report["files"].get(path.name) != path.stat().st_size:
+        if not is_as_written(path.parent, report, path.name):
             return [[], []]
         return [[(entry["name"], parse_type(entry["type"])) for entry in report[side]] for side in ("inputs", "outputs")]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, TransloadError):  # none, or damaged

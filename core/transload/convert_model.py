@@ -20,6 +20,7 @@ from .contents import op_counts
 from .context import pinned
 from .conversion_notes import AtHub, Times
 from .described import describe
+from .digests import Digests, digests_of
 from .edited import note_of_edits
 from .emission import check_for, emit_for, left_to_host, looked_into, need_nothing_left, partition_report
 from .errors import ReadError, TransloadError, UsageError, VerificationError
@@ -51,7 +52,7 @@ from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
 from .read_again import command
-from .report import Digests, Report, VerificationReport, digests_of, versions, write_refusal
+from .report import Report, VerificationReport, versions, write_refusal
 from .reported import files_of_report
 from .sizes_of_data import sizes_from
 from .telling import Tell, told_to

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from .apart import need_free, written_again
+from .digests import Digest, Digests
 from .errors import ReadError, TransloadError, UsageError
 from .files import atomic_path, need_directory, own_text, reason_of
 from .foreign import need_own
@@ -32,7 +33,6 @@ from .json_text import json_text, of_json_text
 from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .read_again import command
-from .report import Digest, Digests
 from .roles import hub
 from .suggest import nearest
 from .text import write_module

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
 from .artifact_set import MANIFEST, REPORT
+from .digests import is_as_written
 from .errors import ReadError
 from .files import is_file, is_folder
 from .foreign import need_own
@@ -18,8 +19,8 @@ from .json_text import of_json_text
 from .shell import quoted
 
 __all__ = [
-    "files_of_report", "in_its_place", "is_report_of_others", "one_of_these", "relied_on", "report_in", "unreported",
-    "written_with"]
+    "changed_since", "files_of_report", "in_its_place", "is_report_of_others", "one_of_these", "relied_on", "report_in",
+    "unreported", "written_with"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -98,12 +99,12 @@ def files_of_report(directory: Path) -> list[str]:
     Raises `UsageError` where the report is another program's: it would be written over.
     """
     need_own(directory / REPORT, "schema", _OWN)
-    files = (report_in(directory) or {"files": {}})["files"]
-    return [name for name, size in files.items() if _is_as_written(directory, name, size)]
+    report = report_in(directory) or {"files": {}}
+    return [name for name in report["files"] if _is_in_place(directory, name) and is_as_written(directory, report, name)]
 
 
-def _is_as_written(folder: Path, name: str, size: Any) -> bool:
-    """Whether a file may be what a conversion wrote: it has the size that it had, and no link is in its place, or leads there."""
+def _is_in_place(folder: Path, name: str) -> bool:
+    """Whether a file is where a conversion may have written it: no link is in its place, or leads there."""
     if PurePath(name).is_absolute() or str(PurePath(name)) != name:
         return False
     try:
@@ -111,7 +112,16 @@ def _is_as_written(folder: Path, name: str, size: Any) -> bool:
         there = (folder / name).parent.resolve() == (folder.resolve() / name).parent
     except OSError:
         return False
-    return there and stat.S_ISREG(found.st_mode) and found.st_size == size
+    return there and stat.S_ISREG(found.st_mode)
+
+
+def changed_since(folder: Path, report: Mapping[str, Any], names: Collection[str] | None = None) -> list[Path]:
+    """The files that are there, in a folder, and are not what a conversion wrote, by the digests in its report (`report_in`).
+
+    With `names` those of them alone.
+    """
+    known = [name for name in report["digests"] if names is None or name in names]
+    return [folder / name for name in known if is_file(folder / name) and not is_as_written(folder, report, name)]
 
 
 def relied_on(folder: Path, report: Mapping[str, Any]) -> list[Path]:

@@ -47,8 +47,8 @@ from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
-from .report import changed_since
-from .reported import one_of_these, relied_on, report_in
+from .reported import changed_since, one_of_these, relied_on, report_in
+from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .sizes_text import sizes_text
@@ -263,10 +263,11 @@ def _need_as_written(path: Path, folder: Path, report: Mapping[str, Any]) -> Non
     """Raise `ReadError` where a file that is there is not what the conversion wrote, by the digests in its report."""
     if changed := changed_since(folder, report):
         since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
+        images = "".join(f" with a copy of {quoted(file)} as --preprocess" for file in changed if file.name == IMAGES)
         as_it_is = one_of_these([folder / name for name in report["files"]], readable_suffixes())
         raise ReadError(
             f"{path}: {', '.join(map(quoted, changed))} {since}, by the digest in {REPORT}",
-            hint=f"convert again{f'; as it is now, {as_it_is}' if as_it_is else ''}")
+            hint=f"convert again{images}{f'; as it is now, {as_it_is}' if as_it_is else ''}")
 
 
 def _by_itself(

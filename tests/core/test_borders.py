@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,12 @@ def test_the_report_beside_a_file_says_it(tmp_path: Path) -> None:
     read = transload.load(file)
     assert elements(read) == {"ui8"}
     assert not read.notes
-    for wrong in ({**report, "files": {"x.tosa": 1}}, {**report, "inputs": [], "outputs": 3}, [], {**report, "files": {}}):
+    digest = {"x.tosa": f"sha256:{sha256(file.read_bytes()).hexdigest()}"}
+    (tmp_path / "report.json").write_text(json.dumps({**report, "digests": digest}))
+    assert elements(transload.load(file)) == {"ui8"}
+    of_another = {**report, "digests": {"x.tosa": f"sha256:{sha256().hexdigest()}"}}
+    damaged = ({**report, "files": {"x.tosa": 1}}, {**report, "inputs": [], "outputs": 3}, [], {**report, "files": {}})
+    for wrong in (of_another, *damaged):
         (tmp_path / "report.json").write_text(json.dumps(wrong))
         assert elements(transload.load(file)) == {"i8"}
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import transload
+from transload.digests import MOST_READ, Digest
 from transload.errors import ReadError
-from transload.report import MOST_READ, Digest
 
 
 def test_a_sparse_file_of_a_terabyte_is_told_by_its_size_and_time(tmp_path: Path) -> None:

@@ -334,3 +334,28 @@ def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: 
     code, _, said = cli("run", out)
     both = f"{file.with_suffix('.tosa')} or {file}"
     assert code == 3 and f"as it is now, a file can be given in its place: {both}" in " ".join(said.split())
+
+
+def test_a_file_with_another_byte_in_it_stays_where_another_conversion_is_written(tmp_path: Path):
+    """It is no longer what that wrote: somebody changed it, and its length says nothing."""
+    out = tmp_path / "out"
+    transload.convert(summing(), "tosa", out, verify=False, options={"mlir": True})
+    text = next(out.glob("*.mlir"))
+    other_byte(text)
+    edited = text.read_bytes()
+    transload.convert(summing(), "onnx", out, verify=False)
+    assert text.read_bytes() == edited and not list(out.glob("*.tosa"))
+
+
+def test_other_preprocessing_than_was_written_is_told_how_it_is_given(examples: Path, tmp_path: Path, cli: Any):
+    model, out, edited = examples / "digits" / "digits_float.tflite", tmp_path / "out", tmp_path / "edited.toml"
+    edited.write_text("scale = 0.0625", encoding="utf-8")
+    assert cli("convert", model, "-t", "tosa", "-o", out, "--preprocess", edited, "--no-verify")[0] == 0
+    file, tosa = out / "preprocess.toml", out / "digits_float.tosa"
+    edited.write_text(file.read_text(encoding="utf-8").replace("0.0625", "0.125"), encoding="utf-8")
+    shutil.copy(edited, file)
+    code, _, said = cli("run", out)
+    way = f"convert again with a copy of {file} as --preprocess; as it is now, a file can be given in its place: {tosa}"
+    assert code == 3 and way in " ".join(said.split())
+    assert cli("convert", model, "-t", "tosa", "-o", out, "--preprocess", edited, "--no-verify")[0] == 0
+    assert cli("run", out)[0] == cli("run", tosa)[0] == 0

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..apart import written_again
+from ..digests import Digest
 from ..engine.quantized import dequantize
 from ..errors import ReadError, TransloadError, UsageError
 from ..files import exists, is_file, is_folder, need_file
@@ -44,7 +45,6 @@ from ..kinds import (
 )
 from ..plugin import Score, resolve
 from ..plugin_host import host
-from ..report import Digest
 from ..samples.preprocess import Preprocess, beside_first, need_images
 from ..samples.samples import Data, Samples
 from ..sizes_of_data import sizes_from

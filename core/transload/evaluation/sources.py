@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..digests import Digest
 from ..files import is_file, is_folder
-from ..report import Digest
 from ..samples.images import OTHERS, SUFFIXES
 from ..samples.samples import Data
 from ..samples.sources import ARRAYS, PYTHON

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from ..artifact_set import REPORT, replaced_folder
+from ..digests import Digest, is_as_written
 from ..errors import TransloadError
 from ..file_formats import file_of
 from ..files import need_directory, own_text
 from ..json_text import json_text, of_json_text
-from ..report import Digest
 from ..reported import files_of_report
 from ..scratch import ScratchFolder, locked
 from .requests import beside_is_same
@@ -105,19 +105,20 @@ def entry_report(entry: Path) -> dict[str, Any] | None:
         return None
     try:
         digests = of_json_text(own_text(entry / DIGESTS))
-        as_made = all(digests[name] == Digest(entry / CONVERSION / name).text() for name in (*report["files"], REPORT))
+        unknown = report["files"].keys() - report.get("digests", {}).keys()
+        as_made = all(digests[name] == Digest(entry / CONVERSION / name).text() for name in (*unknown, REPORT))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return report if as_made else None
 
 
 def report_in(folder: Path) -> dict[str, Any] | None:
-    """The report of a conversion whose files are all there, as long as they were; None for any other folder."""
+    """The report of a conversion whose files are all there, as they were written; None for any other folder."""
     try:
         report = of_json_text(own_text(folder / REPORT))
         files, beside = report["files"], report["beside"]
-        whole = all((folder / name).stat().st_size == size and (folder / name).resolve().is_relative_to(folder.resolve())
-                    for name, size in files.items())
+        whole = all((folder / name).resolve().is_relative_to(folder.resolve()) and is_as_written(folder, report, name)
+                    for name in files)
         return report if whole and isinstance(beside, dict) and isinstance(report["exit_code"], int) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None

@@ -8,11 +8,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..digests import Digest
 from ..errors import ReadError
 from ..files import is_file, is_folder
 from ..json_text import plain
 from ..plugin_host import host
-from ..report import Digest, versions
+from ..report import versions
 
 __all__ = ["beside_is_same", "digest_of_request"]
 

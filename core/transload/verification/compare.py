@@ -398,8 +398,7 @@ def _opened(
 
 def _has_changed(artifact: Path) -> bool:
     """Whether a file is not what the conversion wrote there whose report is beside it. Of a folder, who opens it asks."""
-    from ..report import changed_since
-    from ..reported import report_in
+    from ..reported import changed_since, report_in
 
     report = report_in(artifact.parent)
     return report is not None and artifact in changed_since(artifact.parent, report, (artifact.name,))

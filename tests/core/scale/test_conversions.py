@@ -83,6 +83,17 @@ def test_what_is_there_of_the_same_request_is_kept(zoo, tmp_path):
         assert ways(convert_and_verify_all(zoo, "tosa", out, workers=1, seed=1)) == ["converted", "converted"]
 
 
+def test_a_file_with_another_byte_in_it_is_not_kept(zoo, tmp_path):
+    """It has the length that it had, and was handed on as if it were whole."""
+    out = tmp_path / "out"
+    convert_all(zoo, "tosa", out, workers=1)
+    file = out / "digits_int8.tflite" / "digits_int8.tosa"
+    known = file.read_bytes()
+    file.write_bytes(known[:-1] + bytes([known[-1] ^ 1]))
+    assert ways(convert_all(zoo, "tosa", out, workers=1)) == ["converted", "kept"]
+    assert file.read_bytes() == known
+
+
 def test_what_is_said_as_it_is_by_default_is_the_same_request(zoo, tmp_path, capsys):
     out = tmp_path / "out"
     run(["convert", str(zoo), "-t", "tosa", "-o", str(out), "-q"])
