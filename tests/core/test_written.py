@@ -298,7 +298,7 @@ def other_byte(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [other_byte, lambda file: file.write_bytes(file.read_bytes() + b"0")])
-def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Callable[[Path], Any], tmp_path: Path):
+def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Callable[[Path], Any], tmp_path: Path) -> None:
     transload.convert(summing(), "tosa", tmp_path, verify=False)
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     (name,) = report["files"]
@@ -312,7 +312,7 @@ def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Ca
         assert refused.value.hint == f"convert again; as it is now, a file can be given in its place: {tmp_path / name}"
 
 
-def test_reports_without_digests_are_read(tmp_path: Path):
+def test_reports_without_digests_are_read(tmp_path: Path) -> None:
     transload.convert(summing(), "tosa", tmp_path, verify=False)
     report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
     del report["digests"]
@@ -320,7 +320,7 @@ def test_reports_without_digests_are_read(tmp_path: Path):
     transload.run(tmp_path, {"x0": np.zeros((1, 4), np.float32)})
 
 
-def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: Path, tmp_path: Path, cli: Any):
+def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: Path, tmp_path: Path, cli: Any) -> None:
     """Nothing is said of it but where it is compared: by what the report beside it says, which is of what it was."""
     model, out = examples / "digits" / "digits_int8.tflite", tmp_path / "out"
     transload.convert(model, "tosa", out, verify=False, options={"mlir": True})
@@ -336,7 +336,7 @@ def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: 
     assert code == 3 and f"as it is now, a file can be given in its place: {both}" in " ".join(said.split())
 
 
-def test_a_file_with_another_byte_in_it_stays_where_another_conversion_is_written(tmp_path: Path):
+def test_a_file_with_another_byte_in_it_stays_where_another_conversion_is_written(tmp_path: Path) -> None:
     """It is no longer what that wrote: somebody changed it, and its length says nothing."""
     out = tmp_path / "out"
     transload.convert(summing(), "tosa", out, verify=False, options={"mlir": True})
@@ -347,7 +347,7 @@ def test_a_file_with_another_byte_in_it_stays_where_another_conversion_is_writte
     assert text.read_bytes() == edited and not list(out.glob("*.tosa"))
 
 
-def test_other_preprocessing_than_was_written_is_told_how_it_is_given(examples: Path, tmp_path: Path, cli: Any):
+def test_other_preprocessing_than_was_written_is_told_how_it_is_given(examples: Path, tmp_path: Path, cli: Any) -> None:
     model, out, edited = examples / "digits" / "digits_float.tflite", tmp_path / "out", tmp_path / "edited.toml"
     edited.write_text("scale = 0.0625", encoding="utf-8")
     assert cli("convert", model, "-t", "tosa", "-o", out, "--preprocess", edited, "--no-verify")[0] == 0
