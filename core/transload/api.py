@@ -30,9 +30,10 @@ from .errors import (
 from .file_formats import HEAD, file_of, foreign_content, reader_for, writer_for
 from .files import atomic_path, is_file, need_file, reason_of
 from .garbage import rare_collections
-from .given import ONLY
+from .given import ONLY, by_own_names
 from .guard import PluginInfo, failure
 from .input_shapes import (
+    NoInput,
     SizesMissing,
     may_stay_open,
     no_input,
@@ -247,10 +248,21 @@ def _say_what_it_is(error: ReadError, source: Source, reader: Reader) -> None:
 
 
 def _read(reader: Reader, source: Source, wanted: dict[str, TensorType]) -> Module:
-    """What a reader makes of a source. What is asked for without a name (`ONLY`) is asked of the model's input, if it has one."""
+    """What a reader makes of a source. What is asked for without a name (`ONLY`) is asked of the model's input, if it has one.
+
+    What is asked for by a name spelt out is asked of the input that the model has by it (`by_own_names`), and `wanted` says so.
+    """
     only = wanted.pop(ONLY, None)
     if only is None:
-        return reader(source, wanted)
+        try:
+            return reader(source, wanted)
+        except NoInput as error:
+            named = by_own_names(wanted, error.known)
+            if named.keys() == wanted.keys():
+                raise
+            wanted.clear()
+            wanted.update(named)
+            return reader(source, wanted)
     module: Module | None = None
     try:
         module = reader(source, wanted)

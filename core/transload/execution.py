@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import api
-from .given import has_images, open_given, settled, shapes_of
+from .given import by_own_names, has_images, open_given, settled, shapes_of
 from .guard import users_code
 from .interrupts import interrupts_kept
-from .ir import Module
+from .ir import Module, input_names
 from .kinds import CALLABLE, FLAG, MAPPING, MODEL, PREPROCESS, TEXT, takes
 from .sizes_of_data import sizes_from
 from .valid import module_given
@@ -75,7 +75,8 @@ def run(
         return written.execute(settled(written.module, given, preprocess, tell), engine, keep, watch, tell)
     with sizes_from(given, preprocess=preprocess):
         loaded = module_given(module, "run") if isinstance(module, Module) else api.load_artifact(module, inputs=shapes_of(given))
-    given = settled(loaded, given, preprocess, tell) if function == "main" else given
+    given = settled(loaded, given, preprocess, tell) if function == "main" else by_own_names(
+        given, input_names(loaded.function(function)))
     return api.run(loaded, given, function=function, engine=engine, keep=keep, watch=watch, tell=tell)
 
 

@@ -9,13 +9,14 @@ An `.npy` or `.npz` file says its shapes before its data is read (`transload.arr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import ReadError, UsageError
+from .escapes import spelt
 from .files import is_folder, need_file
 from .ir import asked_inputs
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .ir import Module
     from .samples.preprocess import Preprocess
 
-__all__ = ["ONLY", "ImageFile", "has_images", "images_among", "open_file", "open_given", "settled", "shapes_of"]
+__all__ = ["ONLY", "ImageFile", "by_own_names", "has_images", "images_among", "open_file", "open_given", "settled", "shapes_of"]
 
 ONLY = ""
 """The name of an array of which nobody said for which input it is: for the only one."""
@@ -57,12 +58,22 @@ def open_file(path: Path, name: str = ONLY) -> Any:
         return open_array(path)
     if suffix != ".npz":
         return ImageFile(path)
-    members = read_arrays(path)
+    members = by_own_names(read_arrays(path), [name])
     if name in members:
         return members[name]
     if len(members) == 1:
         return next(iter(members.values()))
     raise ReadError(f"{path}: holds no array {name!r}", hint=f"it holds {', '.join(members) or 'nothing'}")
+
+
+def by_own_names(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """What is given by the `names` of a model's inputs, in place of what archives and messages have for those (`spelt`).
+
+    A name that is itself one of the model's, or none of them however it is spelt, stays.
+    """
+    known = [*names]
+    own = {**{spelt(name): name for name in known if name not in given}, **{name: name for name in known}}
+    return {own.get(name, name): value for name, value in given.items()}
 
 
 def shapes_of(given: Mapping[str, Any], fused: bool = False) -> dict[str, tuple[int, ...]]:
@@ -98,7 +109,7 @@ def settled(
     from .samples.images import read_pixels
     from .samples.preprocess import Preprocess
 
-    named = dict(given)
+    named = by_own_names(given, module.inputs)
     if ONLY not in named and not any(isinstance(value, ImageFile) for value in named.values()):
         return named
     types = module.inputs

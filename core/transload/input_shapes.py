@@ -21,7 +21,7 @@ from .sizes_text import sizes_text
 from .suggest import nearest
 
 __all__ = [
-    "Size", "SizesMissing", "StaticShapes", "anonymous", "example_of", "may_stay_open", "nearest_of", "no_input",
+    "NoInput", "Size", "SizesMissing", "StaticShapes", "anonymous", "example_of", "may_stay_open", "nearest_of", "no_input",
     "shape_said", "shapes_asked", "sizes_given", "sizes_of_another", "sizes_said", "static_inputs", "static_shapes",
 ]
 
@@ -179,12 +179,20 @@ def static_shapes(
     return StaticShapes({name: tuple(shape) for name, shape in resolved.items()}, notes)  # type: ignore[arg-type]
 
 
-def no_input(name: str, known: Iterable[str], where: str) -> UsageError:
+class NoInput(UsageError):
+    """Something is said of an input that a model does not have; `known` are those that it has."""
+
+    def __init__(self, message: str, findings: Sequence[Finding] = (), hint: str = "", known: Sequence[str] = ()) -> None:
+        super().__init__(message, findings, hint)
+        self.known = known
+
+
+def no_input(name: str, known: Iterable[str], where: str) -> NoInput:
     """The error for an input that there is not among those that are known."""
     names = list(known)
     guess = nearest(name, names)
-    return UsageError(f"{where} has no input {name!r}",
-                      hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(names) or 'none'}")
+    return NoInput(f"{where} has no input {name!r}",
+                   hint=(f"did you mean {guess!r}? " if guess else "") + f"inputs: {', '.join(names) or 'none'}", known=names)
 
 
 def _named_sizes(declared: Mapping[str, Sequence[Size] | None], where: str) -> dict[str, int]:

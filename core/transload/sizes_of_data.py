@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from .given import ONLY, ImageFile, shapes_of
+from .given import ONLY, ImageFile, by_own_names, shapes_of
 from .input_shapes import Size
 from .ir import NONE, TensorType
 from .sizes_text import sizes_text
@@ -70,7 +70,7 @@ def _known(size: Size) -> int | None:
 
 def _images_of(inputs: Iterable[str], given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     names = list(inputs)
-    for name, value in given.items():
+    for name, value in by_own_names(given, names).items():
         if isinstance(value, ImageFile) and (name != ONLY or len(names) == 1):
             yield (names[0] if name == ONLY else name), value.path
 

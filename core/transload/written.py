@@ -24,7 +24,7 @@ from .engine.memory import machine_bytes
 from .engine.run import fitted
 from .errors import ArtifactError, ReadError, RunError, TransloadError, UsageError
 from .files import is_file, is_folder
-from .given import ONLY
+from .given import ONLY, by_own_names
 from .input_shapes import SizesMissing, no_input, sizes_said
 from .ir import (
     NONE,
@@ -104,7 +104,7 @@ class Written:
         if weights is not None:
             raise UsageError(f"{path} is an artifact, and holds its weights: others are not for it")
         has = self.module.inputs
-        for name, wanted in (inputs or {}).items():
+        for name, wanted in by_own_names(inputs or {}, has).items():
             if name == ONLY:
                 if len(only := [*asked_inputs(self.module)]) != 1:
                     continue  # of several, whoever takes the array asks which is meant

@@ -18,6 +18,7 @@ import pytest
 import transload
 from transload.arrays import as_array, open_array, read_arrays, write_arrays
 from transload.budget import allowed
+from transload.cli import run as command
 from transload.errors import ReadError, RunError, TransloadError
 from transload.ir import BF16, F32, TensorType
 from transload.testing import build_module
@@ -128,6 +129,25 @@ def test_a_name_that_no_archive_holds_is_said_and_nothing_written(tmp_path: Path
 def test_names_that_are_no_text_are_spelt_out(tmp_path: Path) -> None:
     write_arrays(tmp_path / "out.npz", {"a\udcff": np.zeros(2)})
     assert list(read_arrays(tmp_path / "out.npz")) == ["a\\udcff"]
+
+
+def test_what_was_written_of_inputs_so_named_goes_in_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An archive has the name spelt out, and messages too, from which a user copies it."""
+    module = build_module(
+        [TensorType((None, 2), F32), TensorType((None, 2), F32)], lambda b, x, y: b.emit("top.Sub", x, y), ["a\udcff", "b"])
+    model, all_of_them, one = tmp_path / "model.mlir", tmp_path / "all.npz", tmp_path / "one.npy"
+    transload.save(module, model)
+    arrays = {"a\udcff": np.ones((3, 2), np.float32), "b": np.zeros((3, 2), np.float32)}
+    write_arrays(all_of_them, arrays)
+    np.save(one, arrays["b"])
+    assert transload.run(model, {**read_arrays(all_of_them)}).popitem()[1].tolist() == [[1, 1]] * 3
+    for given in (["-i", str(all_of_them)], ["-i", f"b={one}", "-i", f"a\\udcff={all_of_them}"],
+                  ["--shape", "a\\udcff:3x2", "--shape", "b:3x2"]):
+        assert command(["run", str(model), *given]) == 0, capsys.readouterr().err
+    out = tmp_path / "out"
+    assert command(["convert", str(model), "-t", "stablehlo", "-o", str(out), "-i", str(all_of_them)]) == 0
+    assert command(["run", str(out), "-i", str(all_of_them)]) == 0
+    assert command(["eval", str(model), str(out), "--data", str(all_of_them), "--metric", "equal"]) == 0
 
 
 def test_numbers_that_numpy_does_not_know_come_back(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from transload.budget import text_fault
 from transload.entry import choose_entry
 from transload.errors import Finding, ForeignContent, MissingFunction, ReadError, TransloadError, UsageError
 from transload.flatbuffer import FlatFile, Table
-from transload.input_shapes import Size, StaticShapes, static_shapes
+from transload.input_shapes import Size, StaticShapes, no_input, static_shapes
 from transload.ir import (
     NONE,
     Dense,
@@ -370,10 +370,7 @@ class _SubgraphReader:
         names = [self.names[i] for i in inputs]
         for name in wanted:
             if name not in names:
-                guess = nearest(name, names)
-                meant = f"did you mean {guess!r}? " if guess else ""
-                there = ", ".join(map(repr, names)) or "none"
-                raise UsageError(f"{self.file.name} has no input {name!r}", hint=f"{meant}its inputs are {there}")
+                raise no_input(name, names, self.file.name)
         return [self._input_type(self.tensors[i], name, wanted.get(name)) for i, name in zip(inputs, names, strict=True)]
 
     def _chosen_sizes(self, inputs: Sequence[int]) -> StaticShapes:

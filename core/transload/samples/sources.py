@@ -21,6 +21,7 @@ from ..arrays import as_array, open_array, read_arrays
 from ..digits import whole_number
 from ..errors import ReadError, UsageError
 from ..files import exists, is_folder, need_file
+from ..given import by_own_names
 from ..guard import FOREIGN, goes_through, said, users_code, users_items
 from ..ir import NONE, TensorType
 from ..ir.constants import TensorData
@@ -115,7 +116,7 @@ class _ArrayFile:
     def read(self, decoding: Decoding) -> Any:
         if self.path.suffix.lower() == ".npy":
             return open_array(self.path)
-        return _member(self.path, read_arrays(self.path), self.member)
+        return _member(self.path, by_own_names(read_arrays(self.path), [self.member]), self.member)
 
 
 @dataclass(frozen=True)
@@ -261,7 +262,7 @@ def _of_path(path: Path, wanted: Wanted) -> Listing:
     if suffix == ".npy":
         return _of_arrays({_only(wanted, str(path)): open_array(path)}, str(path), wanted)
     if suffix == ".npz":
-        found = read_arrays(path)
+        found = by_own_names(read_arrays(path), wanted.types)
         return _of_arrays({name: _member(path, found, name) for name in _needed(path, found, wanted)}, str(path), wanted)
     if suffix in (*SUFFIXES, *OTHERS):
         part = ImagePart(path, wanted.settled(_only(wanted, str(path))))
@@ -380,6 +381,7 @@ def _of_arrays(arrays: Mapping[str, Any], name: str, wanted: Wanted) -> Listing:
 
 def _side_by_side(sources: Mapping[str, Any], wanted: Wanted) -> Listing:
     """A source for each input: the first of all are the first sample."""
+    sources = by_own_names(sources, wanted.types)
     unknown = [name for name in sources if name not in wanted.types]
     missing = [name for name in _asked(wanted) if name not in sources]
     if unknown or missing:

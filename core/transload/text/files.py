@@ -10,7 +10,7 @@ from pathlib import Path
 from ..contents import dialects_in
 from ..errors import ReadError, UsageError
 from ..files import atomic_path
-from ..input_shapes import may_stay_open, static_shapes
+from ..input_shapes import may_stay_open, no_input, static_shapes
 from ..ir import NONE, Module, TensorType, input_names, update_function_type
 from ..ir.names import tell_apart
 from ..ir.verify import check
@@ -133,7 +133,7 @@ def fix_inputs(module: Module, inputs: Mapping[str, TensorType], function: str =
     have = {name: argument.type for name, argument in arguments.items() if isinstance(argument.type, TensorType)}
     for name, wanted in inputs.items():
         if name not in arguments:
-            raise UsageError(f"{where} has no input {name!r}", hint=f"inputs: {', '.join(arguments) or 'none'}")
+            raise no_input(name, arguments, where)
         if name not in have or wanted.element not in (NONE, have[name].element):
             raise UsageError(f"{where}: input {name!r} is {arguments[name].type}, not {wanted}")
     given = {name: wanted.shape for name, wanted in inputs.items() if wanted.shape is not None}
