@@ -32,7 +32,7 @@ from .text import parse_type
 __all__ = [
     "Changes", "as_stored", "as_taken", "limits_of", "names_no_function", "note_ranges", "of_function", "quantized_at_once",
     "quantized_element", "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types",
-    "taken_rounded", "with_meanings",
+    "taken_rounded", "unsaid_function", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -135,6 +135,12 @@ def names_no_function(artifact: Path) -> bool:
     """Whether a report is there beside an artifact, and names no function: it was made of the model's main one."""
     report = _report(artifact)
     return bool(report) and not isinstance(report.get("function"), str)
+
+
+def unsaid_function(asked: str) -> str:
+    """What to know where an artifact is compared with a function, and `names_no_function`."""
+    return ("the report beside the artifact names no function, which is the model's main one then; it is compared with "
+            f"{asked!r}")
 
 
 def _has(read: Callable[[str | None], Module], function: str | None) -> bool:

@@ -25,7 +25,15 @@ from ..ir import Module, QuantType, TensorType, asked_inputs
 from ..ir.borders import input_limits
 from ..ir.types import Type
 from ..kinds import PATH
-from ..meanings import as_stored, of_function, reported_function, reported_types, with_meanings
+from ..meanings import (
+    as_stored,
+    names_no_function,
+    of_function,
+    reported_function,
+    reported_types,
+    unsaid_function,
+    with_meanings,
+)
 from ..plugin_host import host
 from ..samples.preprocess import FILE, Preprocess, beside_of
 from ..samples.samples import Data, Samples
@@ -118,7 +126,8 @@ def models_ready(models: Any, how: Mapping[str, Any], engine: str) -> list[Ready
         taken = {each.name for each in opened}
         name = stem if stem not in taken else f"{stem} ({place + 1})"
         opened.append(_open(
-            name, model, how if not place else {}, engine, opened[0].module if opened else None, () if place else given[1:]))
+            name, model, how if not place else {}, engine, opened[0].module if opened else None, () if place else given[1:],
+            how.get("function")))
     return [_ready(each) for each in _with_meanings_of_others(opened)]
 
 
@@ -137,9 +146,12 @@ class _Opened:
 
 def _open(
     name: str, model: Module | str | Path, how: Mapping[str, Any], engine: str, first: Module | None,
-    others: Sequence[Module | str | Path],
+    others: Sequence[Module | str | Path], function: str | None,
 ) -> _Opened:
-    """One of the models; `others` are those behind the first, which may say the sizes that it leaves open."""
+    """One of the models; `others` are those behind the first, which may say the sizes that it leaves open.
+
+    `function` is that of the first model which is asked for: those behind it are compared with that.
+    """
     notes: tuple[str, ...] = ()
     own: Run | None = None
     if isinstance(model, Module):
@@ -164,6 +176,8 @@ def _open(
                 own = None
         if first is not None:
             note_borders(module, first)
+            if function is not None and names_no_function(Path(model)):
+                notes = (*notes, f"{name}: {unsaid_function(function)}")
     meanings = reported_types(Path(model)) if not isinstance(model, Module) else {}
     inputs, outputs = with_meanings(module.inputs, meanings), with_meanings(module.outputs, meanings)
     beside = beside_of(Path(model)) if not isinstance(model, Module) else None

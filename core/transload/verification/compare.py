@@ -35,6 +35,7 @@ from ..meanings import (
     reported_options,
     reported_types,
     taken_rounded,
+    unsaid_function,
     with_meanings,
 )
 from ..plugin import Runtime, resolve
@@ -125,9 +126,7 @@ class Comparison:
         order = [f"the {ends} are in another order than the model's, and {how} by name: {', '.join(names)}"
                  for ends, how, names in orders if names]
         broken = [] if self.is_judged else [f"{reason}, where --tolerance says nothing else" for reason in self.broken]
-        of_main = [] if self.function_unsaid is None else [
-            "the report beside the artifact names no function, which is the model's main one then; it is compared with "
-            f"{self.function_unsaid!r}"]
+        of_main = [] if self.function_unsaid is None else [unsaid_function(self.function_unsaid)]
         changed = [
             "the artifact was changed since it was written, by the digest in the report beside it: it is compared as it is now, "
             "by the types and options in that report"] if self.changed else []

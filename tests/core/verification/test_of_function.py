@@ -54,6 +54,11 @@ def test_a_report_without_a_function_is_said_beside_one_that_is_asked_for(tmp_pa
     note = "the report beside the artifact names no function, which is the model's main one then; it is compared with 'neg'"
     assert found.broken and note in found.notes and found.as_dict()["function_unsaid"] == "neg"
     assert not any("names no function" in each for each in transload.compare(model, tmp_path / "out").notes)
+    samples = {"arg0": np.ones((2, 2, 3), np.float32)}
+    scored = transload.evaluate([model, tmp_path / "out"], samples, function="neg", metrics=("equal",))
+    assert f"{tmp_path / 'out'}: {note}" in scored.notes
+    asked_nothing = transload.evaluate([model, tmp_path / "out"], samples, metrics=("equal",))
+    assert not any("names no function" in each for each in asked_nothing.notes)
 
 
 def test_evaluate_does_too(tmp_path: Path) -> None:
