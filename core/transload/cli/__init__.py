@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> None:
     4 converted but verification failed; 128 + n where signal n ended it, as 130 after Ctrl-C.
     """
     from ..shortage import MORE, shortage  # here, for where there is too little nothing more may be loaded
-    from .process import Signals, open_streams
+    from .process import Signals, open_streams, written
 
     out, errors = open_streams()  # before anything else is opened, which would take the place of one that is closed
     given = sys.argv[1:] if arguments is None else arguments
@@ -46,6 +46,8 @@ def main(arguments: list[str] | None = None) -> None:
     out.flush()
     if out.lost is not None:
         errors.write(f"error: cannot write to standard output: {out.lost.strerror}\n")
+        if (place := written()) is not None:
+            errors.write(f"  → what was written is whole, in {place}\n")
         code = code or 1
     errors.flush()
     atexit.unregister(gc.freeze)

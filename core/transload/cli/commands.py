@@ -29,6 +29,7 @@ from ..verification.asked import QUANTIZED, need_random, unverified
 from .answer import print_data, print_json
 from .arguments import parse_given, parse_options, taken_to_load
 from .options import OF_SAMPLES, need_images, said_of_images, take_data, take_preprocess, take_quantizer
+from .process import note_written
 from .quantized import all_rows, need_page, save_page, seen_samples, show_layers
 from .session import session
 from .show import (
@@ -68,10 +69,8 @@ def convert_command(
     verify: str,
     input_data: Path | None,
     tolerance: Sequence[str],
-    engine: str,
-    seed: int,
-    format: str | None,
-    function: str | None,
+    engine: str, seed: int,
+    format: str | None, function: str | None,
     json: bool,
     passes: str,
     dump: Path | None,
@@ -109,6 +108,7 @@ def convert_command(
             raise
         artifact = error.artifact
         doubt = _doubt(artifact, model, _wishes(target, asked), verify == "require") or error
+    note_written(out)
     if artifact.report.quantization is not None:
         save_page(artifact.report.quantization, page, f"{model} for {artifact.report.target}")
     if json:
@@ -361,6 +361,7 @@ def run_command(
     outputs = execute(given, engine=engine, keep=all, watch=Tracer() if trace else None, tell=notes.append)
     if out is not None:
         write_arrays(out, outputs)
+        note_written(out)
     rows = [
         (
             name,

@@ -9,6 +9,7 @@ from ..api import load, save
 from ..errors import UsageError
 from ..extraction import extract, tensors_of
 from .arguments import parse_given
+from .process import note_written
 from .session import session
 from .show import console
 
@@ -24,6 +25,7 @@ def extract_command(
     known = tensors_of(module)
     part = extract(module, _named(outputs, known) if outputs else None, _named(inputs, known))
     save(part, out)
+    note_written(out)
     if not session().quiet:
         border = "; ".join(f"{name} {type_}" for types in (part.inputs, part.outputs) for name, type_ in types.items())
         console().print(f"written to {out}: {border}", markup=False)

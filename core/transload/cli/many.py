@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Finding, TransloadError, UsageError, VerificationError
 from .answer import print_json
+from .process import note_written
 from .session import session
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ def _convert_all(
             models, target, out, workers=workers, scheduler=scheduler, cache=cache, anew=anew, tell=tell,
             options=parse_options(option), tolerance=list(tolerance) or None, data=samples, preprocess=preprocess,
             quantizer_options=take_quantizer(given), **asked)
+    if any(each.error is None for each in made):
+        note_written(out)
     if json:
         print_json({"exit_code": worst(made), "models": made})
     elif not session().quiet:

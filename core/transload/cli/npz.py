@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from ..input_shapes import static_inputs
 from ..sizes_text import sizes_text
+from .process import note_written
 from .show import console, lines, table
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ def to_dat_command(file: Path, out: Path, name: str | None) -> int:
     array = np.ascontiguousarray(_one(file, name))
     with atomic_path(out) as temporary:
         temporary.write_bytes(array.tobytes())
+    note_written(out)
     console().print(f"written to {out}: {array.nbytes:,} bytes of {array.dtype}, {list(array.shape)}", markup=False)
     return 0
 
@@ -203,6 +205,7 @@ def gen_input_command(
             raise UsageError(f"input {both!r} is given a file and a --range", hint="leave out one of them")
         arrays = checked_inputs(module, {**arrays, **taken})
     write_arrays(out, {name: np.asarray(array) for name, array in arrays.items()})
+    note_written(out)
     border = "; ".join(f"{name} {sizes_text(array.shape)} {array.dtype}" for name, array in arrays.items())
     console().print(f"written to {out}: {border}", markup=False)
     return 0

@@ -15,9 +15,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
-__all__ = ["Output", "Signals", "answering", "encodable", "open_streams"]
+__all__ = ["Output", "Signals", "answering", "encodable", "note_written", "open_streams", "written"]
 
 _PLAIN = {"→": "->", "…": "...", "•": "*", "×": "x", "−": "-", "–": "-", "’": "'"}
 _PATIENCE = 1.0
@@ -213,6 +214,19 @@ def answering() -> None:
     signals = _signals.get()
     if signals is not None:
         signals.answering()
+
+
+_written: ContextVar[Path | None] = ContextVar("transload.written", default=None)
+
+
+def note_written(place: Path) -> None:
+    """Say that the command has put what it makes in place, to whom tells that its answer could not be printed."""
+    _written.set(place)
+
+
+def written() -> Path | None:
+    """Where the command has put what it makes; None where it has not, or makes no files."""
+    return _written.get()
 
 
 def _copy_of(number: int) -> int | None:

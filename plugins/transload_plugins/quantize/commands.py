@@ -50,6 +50,7 @@ def calibrate(
     On samples, of each tensor of a float model; the table is written.
     """
     from transload import api
+    from transload.cli.process import note_written
     from transload.cli.show import console, seconds_text, sized
     from transload.cli.waiting import going_through
     from transload.errors import UsageError
@@ -72,6 +73,7 @@ def calibrate(
     made = table if owner is None or owner.is_ours else GuardedObject(
         table, owner, f"what calibrator {method!r} gave", calls=("save", "plot"))
     made.save(out)
+    note_written(out)
     if plot is not None:
         made.plot(plot)
     left = f", {len(samples.skipped)} damaged left out" if samples.skipped else ""
@@ -107,6 +109,7 @@ def quantize(
     It is written as a module of the hub.
     """
     from transload.api import at_hub, save
+    from transload.cli.process import note_written
     from transload.cli.quantized import all_rows, need_page, save_page, show_layers
     from transload.cli.show import console, seconds_text, table
     from transload.cli.waiting import going_through
@@ -125,6 +128,7 @@ def quantize(
         quantization = Quantization(quantize, settings, samples)
         made = quantization(at_hub(module))
     save(made, out)
+    note_written(out)
     report = quantization.report()
     if save_layers is not None:
         layers.save_layers(save_layers, report.details.get("layers", {}))

@@ -51,6 +51,16 @@ def test_an_ascii_terminal(text: Path, digits: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and f"{digits} -> tosa" in done.stdout and "\\u" not in done.stdout
 
 
+@pytest.mark.parametrize("line", [
+    "convert {digits} --verify=no -o {out} --json >&-", "convert {digits} --verify=no -o {out} > /dev/full",
+    "gen-input {digits} -o {out} > /dev/full"])
+def test_what_was_written_is_told_where_nothing_can_be_printed(line: str, digits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = shell(f"transload {line.format(digits=digits, out=out)}")
+    assert done.returncode == 1 and out.exists()
+    assert done.stderr.endswith(f"\n  → what was written is whole, in {out}\n"), done.stderr
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("line", "code"), [
     ("transload ops top >&-", 1), ("transload inspect nosuch 2>&-", 3), ("transload ops top >&- 2>&- <&-", 1),

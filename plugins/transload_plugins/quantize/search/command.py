@@ -60,6 +60,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
     """
     from transload.api import save
     from transload.cli.answer import print_json
+    from transload.cli.process import note_written
     from transload.cli.session import session
     from transload.cli.show import console, seconds_text
     from transload.cli.waiting import going_through, progress
@@ -92,6 +93,7 @@ def search(model: Path, out: Path, json: bool, **given: Any) -> int:
         tables.save_curve(curve, found)
     if made is not None:
         save(found.quantized.module, made)
+    note_written(out)
     if json:
         print_json(_as_data(found))
     else:
