@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from .errors import Finding, ReadError, UsageError
 from .limits import MAX_ELEMENTS
@@ -335,7 +335,8 @@ def _examples(
     declared: Mapping[str, Sequence[Size] | None], shapes: Mapping[str, Sequence[Size] | None],
     likely: Callable[[str], Sequence[int]] | None, allowed: Mapping[str, range],
 ) -> Iterator[dict[str, tuple[int, ...]]]:
-    """Shapes of all inputs that may fit one another: what is likely of each, then with leading sizes that are no batch.
+    """Shapes of all inputs that may fit one another: that of one which is given for those declared as that is, what is likely of
+    each, then with leading sizes that are no batch.
 
     A matrix that another is multiplied by has as many rows as that has columns; both begin as what may be a batch.
     """
@@ -357,12 +358,22 @@ def _examples(
                 found[name] = tuple(_likely(shape, place, named, allowed, repeated) for place in range(len(shape)))
         return found
 
+    whole = {tuple(declared[name] or ()): tuple(shape) for name, shape in shapes.items() if shape is not None and _is_told(shape)}
+    alike = {name: whole[key] for name, shape in shapes.items()
+             if shape is not None and not _is_told(shape) and (key := tuple(declared[name] or ())) in whole}
+    if alike:
+        yield made(()) | alike
     yield made(())
     several = [name for name, shape in shapes.items() if shape is not None and declared[name] != list(shape)]
     for name in reversed(several[:_TRIED]):
         yield made((name,))
     yield made(several)
     yield made(several, 1)
+
+
+def _is_told(shape: Sequence[Size]) -> TypeGuard[Sequence[int]]:
+    """Whether all sizes of a shape are known."""
+    return all(isinstance(size, int) for size in shape)
 
 
 def _without_batch(declared: Sequence[Size] | None, shape: Sequence[Size]) -> Sequence[Size]:

@@ -152,7 +152,9 @@ def by_target(
     if wrong is not None:
         raise failure(host().owner("targets", target.name), f"target {target.name!r}.run()", TypeError(wrong))
     if (otherwise := wrong_outputs(found, types, keep, other_shape)) is not None:
-        raise ArtifactError(f"{target.name}'s own runtime {otherwise}",
+        owner = host().owner("targets", target.name)
+        whose = f" ({owner})" if owner is not None and not owner.is_ours else ""
+        raise ArtifactError(f"{target.name}'s own runtime{whose} {otherwise}",
                             hint="the sizes in the model's file contradict its operators, or the target or its runtime is wrong")
     return in_order(found, types)
 

@@ -369,7 +369,7 @@ def test_targets_that_run_to_another_rank(tmp_path: Path, digits: Path) -> None:
         def run(self, emitted: Emitted, inputs: Any) -> Any:
             return {name: array[..., None] for name, array in transload.run(self.module, inputs).items()}
 
-    with beside_ours(targets=[Mine()]).bind(), pytest.raises(ArtifactError, match=r"mine's own runtime .* of the sizes"):
+    with beside_ours(targets=[Mine()]).bind(), pytest.raises(ArtifactError, match=r"runtime \(plugin .*\) gives .* of the sizes"):
         transload.convert(digits, "mine", tmp_path)
 
 

@@ -124,6 +124,20 @@ def test_example_for_sizes_that_are_baked_in_is_one_that_converts(tmp_path: Path
     assert raised.value.hint == "say them, for example: --shape x:1x6x4"
 
 
+def test_example_has_the_shape_that_is_given_of_an_input_declared_alike(tmp_path: Path) -> None:
+    """It was likely by itself, 1x1x8, and could not be added to what was given."""
+    pytest.importorskip("jaxlib")
+    t = "tensor<?x?x8xf32>"
+    (tmp_path / "m.mlir").write_text(f"""
+        func.func public @main(%a: {t}, %b: {t}) -> {t} {{
+          %y = stablehlo.add %a, %b : {t}
+          return %y : {t}
+        }}""")
+    with pytest.raises(ReadError) as raised:
+        transload.convert(tmp_path / "m.mlir", "tosa", tmp_path / "out", inputs={"arg0": (3, 5, 8)})
+    assert raised.value.hint == "say them, for example: --shape arg1:3x5x8"
+
+
 def test_where_no_size_fits_those_that_were_tried_are_said(tmp_path: Path) -> None:
     open_model(tmp_path / "m.onnx", [1, 7, 2, 5])
     with pytest.raises(ReadError) as raised:
