@@ -461,8 +461,7 @@ class Target:
     default: bool = False
     """Whether it is what is converted for, and its dialect what is lowered to, where nobody says. One target is."""
     pipeline: str = ""
-    """Passes to run on the module before `emit`. One of a format of one graph has `keep-main` among them: functions that are no
-    part of the model are left out as the way there begins, so that nothing in them need be convertible."""
+    """Passes to run on the module before `emit`. With `keep-main`, of a format of one graph, other functions need not convert."""
     tolerance: tuple[str, ...] = ()
     """What is near enough of its results where the user says nothing, in the words of `--tolerance`: `("cos=0.99",)`."""
 
