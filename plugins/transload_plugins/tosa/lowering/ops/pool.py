@@ -108,7 +108,7 @@ def _counts(x: Value, window: Window) -> list[np.ndarray]:
     """How many elements of `x` each window has, dimension by dimension."""
     found = []
     for dim, (size, (before, after)) in enumerate(zip(static_shape(x)[1:-1], window.pads, strict=True)):
-        first = np.arange(0, size + before + after - window.extent(dim) + 1, window.strides[dim]) - before
+        first = tables.arange(0, size + before + after - window.extent(dim) + 1, window.strides[dim]) - before
         found.append(np.minimum(first + window.kernel[dim], size) - np.maximum(first, 0))
     return found
 
