@@ -22,6 +22,8 @@ class Drawn:
     """Which follow where all outputs were the same, or nearly, on all that was tried."""
     further: Iterable[Inputs] = ()
     """Of the usual size, that what has passed is to pass on, too (`further`)."""
+    many: Iterable[Inputs] = ()
+    """The same of a model of floats whose inputs are few numbers, for as long as there is time (`further`)."""
     choosing: Iterable[Inputs] = ()
     """Of the usual size, that all outputs which are few choices are to be the same on (`choosing`)."""
     reaching: Iterable[Sequence[Inputs]] = ()

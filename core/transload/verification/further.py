@@ -5,6 +5,9 @@ gives no more of them at a time. A unit that is 0 on all noise around zero may n
 of equal numbers is the greatest shows where some are: of the bytes that are drawn hardly any are, as saturated pixels may be.
 Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone; and in a sum of many of them hardly
 any is cut off, as it is where each stands at one end or the other.
+
+Where floats are computed with, and inputs are few numbers, there are tens of them more: a hidden unit that is 0 on all but one
+input in twenty, or a threshold that is off by little, shows on none of five.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from ..engine.choice import Work, work_of
 from ..engine.steps import size_of
 from ..ir import Module
 from .inputs import NARROW, limits_of_inputs, plain_integers, random_inputs
+from .offsets import has_short_floats
 
-__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs"]
+__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs", "many_inputs"]
 
 _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
@@ -34,6 +38,13 @@ FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 _FEW_OUTPUTS, _COSTLIER = 16, 16
 """A run with outputs of so few numbers in all says little, as all of them may saturate: one more is worth so many times
 the work."""
+_MANY, _NUMBERS, _SECONDS = 30, 1 << 12, 0.1
+"""How many more there are at most for models of floats, how many numbers of the inputs they are together, and what all of them
+may take of the reference engine, about."""
+_SPREADS = (1, 3, 1 / 2, 1, 2, 1 / 8)
+"""Their deviations, in turn: what answers to large numbers alone shows in wide ones, what these saturate in narrow ones."""
+_FARTHER = 3001
+"""Their seeds are as far from those of the inputs that are tried first, and from each other."""
 
 
 def further_inputs(
@@ -54,6 +65,20 @@ def further_inputs(
     if len(sides) < len(_SIDES):
         return
     yield from _within_ranges(source, hub, seed + _APART, plain)
+
+
+def many_inputs(
+    source: Module, hub: Module | None, result: Module, seed: int, signed: bool = True,
+) -> Iterator[dict[str, np.ndarray]]:
+    """The inputs beside these for a model of floats, each to be judged: the more, the fewer numbers its inputs are; none where
+    they are thousands, and where it computes with floats of 16 bits. `signed` as in `further_inputs`."""
+    size = sum(map(size_of, result.body_of_main.arguments))
+    if hub is None or has_loops(result) or not size or has_short_floats(source, hub, result):
+        return
+    plain = plain_integers(hub) if signed else frozenset[int]()
+    for number in range(min(_MANY, _NUMBERS // size, int(_SECONDS / (work_of(result).reference_seconds or _SECONDS)))):
+        spread = _SPREADS[number % len(_SPREADS)]
+        yield random_inputs(source, hub, seed + _FARTHER * (1 + number), signed=plain, spread=spread)
 
 
 def _within_ranges(

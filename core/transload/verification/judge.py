@@ -51,8 +51,8 @@ _NOTED = 32
 """How many inputs are kept: all that are drawn, and few of many samples."""
 _TIED = 3
 """On how many inputs labels may be others by ties until no more are compared."""
-_SECONDS_OF_CHOICES = 5.0
-"""After so long there are no more inputs for choices alone: a target's own runtime may take longer than our engine."""
+_SECONDS_OF_MANY = 5.0
+"""After so long there are no more of tens of inputs: a target's own runtime may take longer than our engine."""
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
@@ -198,12 +198,13 @@ class Judge:
             told |= informative
 
     def _judge_further(self, verdict: Verification) -> None:
-        """Have a verdict say what is wrong on one of the further inputs (`further`), or on all of them together, if anything is.
+        """Have a verdict say what is wrong on one of the further inputs (`further`, `many`), or on all of them together, if
+        anything is.
 
         Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
         """
         steps, counted = self._passed, [self._passed_on]
-        for given in self.drawn.further:
+        for given in chain(self.drawn.further, _in_time(self.drawn.many)):
             once, _ = self._judge_if_taken(given)
             if isinstance(once, str) or self._last.no_number:
                 continue
@@ -227,9 +228,9 @@ class Judge:
     def _judge_choices(self, verdict: Verification, chosen: Sequence[int]) -> None:
         """Have a verdict say what is wrong on one of the inputs (`choosing`) on which an output that is `chosen` is another, if
         anything is. Where ties made it so on some of them, scores are coarse, and labels say little: it ends there."""
-        tied, ends = 0, time.monotonic() + _SECONDS_OF_CHOICES
-        for given in self.drawn.choosing:
-            if tied == _TIED or time.monotonic() > ends:
+        tied = 0
+        for given in _in_time(self.drawn.choosing):
+            if tied == _TIED:
                 return
             reference = self._reference_of(given)
             if isinstance(reference, str) or self._are_alike(given, reference, chosen):
@@ -519,3 +520,8 @@ class Judge:
             before.append(number)
         return found
 
+
+def _in_time(inputs: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
+    """Of tens of inputs those for which there is time."""
+    ends = time.monotonic() + _SECONDS_OF_MANY
+    yield from takewhile(lambda _: time.monotonic() <= ends, inputs)

@@ -18,7 +18,7 @@ from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, in
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
 from .inputs import random_inputs
-from .offsets import unit_of, unit_of_module
+from .offsets import has_short_floats
 
 __all__ = ["LARGER", "MANY_ELEMENTS", "MANY_PRODUCTS", "MASKS", "computed_integers", "larger_inputs"]
 
@@ -33,7 +33,7 @@ MASKS = 1000.0
 def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
     """Larger inputs, each of them to be judged. None where floats of 16 bits are computed with, whose roundings grow with them to
     any size, and none where running costs much."""
-    if hub is None or max(map(unit_of_module, (source, hub, result))) > unit_of(np.dtype(np.float32)):
+    if hub is None or has_short_floats(source, hub, result):
         return
     if any_rounds(hub.ops()):  # of one too large some runtimes make the greatest integer, others what bits are left
         return

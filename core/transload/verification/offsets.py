@@ -122,6 +122,11 @@ def unit_of_module(module: Module) -> float:
     return max(_units(value for op in module.walk() for value in op.results), default=_UNIT)
 
 
+def has_short_floats(*modules: Module) -> bool:
+    """Whether one of some modules computes with floats coarser than float32, whose roundings grow with them to any size."""
+    return max(map(unit_of_module, modules)) > _UNIT
+
+
 def coarsest_behind(module: Module, place: int) -> float:
     """The unit of the coarsest floats that an output is computed with, of float32 at least.
 

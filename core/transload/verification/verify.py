@@ -19,7 +19,7 @@ from ..ir import Module
 from ..plugin import Runtime
 from .choosing import choosing_inputs
 from .drawn import Drawn
-from .further import further_inputs
+from .further import further_inputs, many_inputs
 from .information import Tried, attempts, attempts_at_steady, telling_first
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
@@ -122,9 +122,10 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed
     judge.drawn = Drawn(
         (random_inputs(taken, hub, seed + 1 + more) for more in range(9)), attempts_at_steady(taken, hub, seed),
         further_inputs(taken, hub, judge.result, seed, signed),
-        choosing_inputs(taken, hub, judge.result, judge.kinds.chosen, seed, signed))
+        choosing=choosing_inputs(taken, hub, judge.result, judge.kinds.chosen, seed, signed))
     if judge.reference.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)
+        judge.drawn.many = many_inputs(taken, hub, judge.result, seed, signed) if judge.is_of_floats else ()
         judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed)
 
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
-from transload.ir import I8, I32, Module
+from transload.ir import F16, I8, I32, Module
 from transload.ir.borders import RANGE
-from transload.verification.further import further_inputs
+from transload.verification.further import further_inputs, many_inputs
 from transload.verification.inputs import limits_of_inputs, plain_integers, random_inputs
 from transload.verification.running import OwnRuntime
 
@@ -193,3 +194,43 @@ def test_integers_are_drawn_as_the_first_ones_are() -> None:
     module = graph.done(graph.Add(*graph.inputs))
     signed, plain = (next(further_inputs(module, module, module, 0, signed)) for signed in (True, False))
     assert signed["x0"].min() < 0 and set(plain["x0"].tolist()) == {0, 1}
+
+
+def seldom(path: Path, bias: float) -> Path:
+    """Ten hidden units of eight numbers, of which the first answers to one input of usual size in fifteen."""
+    weights = np.random.default_rng(0).standard_normal((8, 10)) / 3
+    return saved(path, [("MatMul", "x w", "m"), ("Add", "m b", "a"), ("Relu", "a", "r"), ("MatMul", "r v", "y")], [1, 8], {
+        "w": weights, "b": [-1.5 * np.linalg.norm(weights[:, 0]) + bias, *([-0.5] * 9)],
+        "v": np.random.default_rng(1).standard_normal((10, 3))})
+
+
+def switch(path: Path, threshold: float) -> Path:
+    """Ten numbers, or a tenth of each where their mean is small."""
+    return saved(path, [("ReduceMean", "x", "m"), ("Greater", "m t", "g"), ("Mul", "x s", "p"), ("Where", "g x p", "y")],
+                 [1, 10], {"t": threshold, "s": 0.1})
+
+
+@pytest.mark.parametrize(
+    ("model", "at", "off"), [(seldom, -0.3, 0.3), (switch, 0.3, 0.2)], ids=["a unit that is mostly 0", "a threshold"])
+def test_what_one_input_in_ten_shows_is_seen(
+        model: Callable[[Path, float], Path], at: float, off: float, tmp_path: Path) -> None:
+    right, wrong = model(tmp_path / "right.onnx", at), model(tmp_path / "wrong.onnx", at + off)
+    assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
+    assert [verified(right, right, seed=seed).status for seed in range(6)] == ["passed"] * 6
+
+
+def test_there_are_the_more_inputs_the_fewer_numbers_they_are() -> None:
+    def number(size: int, **more: Any) -> int:
+        graph = Graph((size,), **more)
+        module = graph.done(graph.Relu(*graph.inputs))
+        return len(list(many_inputs(module, module, module, 0)))
+
+    assert [number(size) for size in (8, 400, 4096, 4097)] == [30, 10, 1, 0]
+    assert number(8, element=F16) == 0  # whose roundings are large beside what is large
+
+
+def test_they_are_of_several_widths() -> None:
+    graph = Graph((40,))
+    module = graph.done(graph.Relu(*graph.inputs))
+    widths = [given["x0"].std() for given in many_inputs(module, module, module, 0)]
+    assert min(widths) < 0.2 and max(widths) > 2.5 and len(set(widths)) == len(widths)

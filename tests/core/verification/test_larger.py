@@ -23,23 +23,27 @@ pytest.importorskip("onnxruntime")
 Write = Callable[[Any], tuple[list[Any], dict[str, Any]]]
 
 
+MANY = 5000
+"""Numbers of an input: of fewer there are tens of further inputs, some of them wide (`further`), on which it shows first."""
+
+
 @pytest.mark.parametrize("bound", [3e38, 3.0])
 def test_an_upper_bound_is_reached(bound: float, tmp_path: Path) -> None:
     def model(name: str, bound: float) -> Path:
-        return saved(tmp_path / name, [("Mul", "x part", "m"), ("Clip", "m low high", "y")], [1, 400],
+        return saved(tmp_path / name, [("Mul", "x part", "m"), ("Clip", "m low high", "y")], [1, MANY],
                      {"part": 0.7, "low": 0.0, "high": bound})
 
     right, wrong = model("right.onnx", 6.0), model("wrong.onnx", bound)
     assert verified(right, right).passed
     verdict = verified(right, wrong)
     assert verdict.failed and any("on the usual ones it passed" in note or "larger inputs" in note for note in verdict.notes)
-    given = {"x": np.random.default_rng(0).uniform(-1, 1, (1, 400)).astype(np.float32)}
+    given = {"x": np.random.default_rng(0).uniform(-1, 1, (1, MANY)).astype(np.float32)}
     assert verified(right, wrong, inputs=given).passed  # what is given is all that is tried
 
 
 def test_floats_that_are_moved_alone_are_steady(tmp_path: Path) -> None:
     """They have to be the same, and are not of inputs that are moved."""
-    right, wrong = (saved(tmp_path / f"{bound}.onnx", [("Clip", "x low high", "y")], [1, 400], {"low": 0.0, "high": bound})
+    right, wrong = (saved(tmp_path / f"{bound}.onnx", [("Clip", "x low high", "y")], [1, MANY], {"low": 0.0, "high": bound})
                     for bound in (6.0, 3e38))
     verdict = verified(right, wrong)
     assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
