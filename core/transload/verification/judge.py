@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain, takewhile
+from itertools import chain, repeat, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -202,16 +202,18 @@ class Judge:
         anything is.
 
         Of single numbers one may be a step away on some inputs, and is not on all: how many are is counted over all of them.
+        The more inputs there are, the more of them may be such on which the source itself keeps to no limits.
         """
         steps, counted = self._passed, [self._passed_on]
-        for given in chain(self.drawn.further, _in_time(self.drawn.many)):
+        for given, is_of_many in chain(
+                zip(self.drawn.further, repeat(False), strict=False), zip(_in_time(self.drawn.many), repeat(True), strict=False)):
             once, _ = self._judge_if_taken(given)
             if isinstance(once, str) or self._last.no_number:
                 continue
             if not once.broken:
                 steps = list(map(together, steps, self._passed))
                 counted.append(given)
-            elif not self._leaves_open():
+            elif not self._leaves_open() and (not is_of_many or self._is_steady(given)):
                 self._say_of_further(verdict, once)
                 return
         left_out = self._excused | self.kinds.chosen | {index for index, tensor in enumerate(steps) if tensor.dtype == "bool"}
@@ -345,8 +347,10 @@ class Judge:
 
     def _is_steady(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the runtime itself keeps to the limits where inputs are moved by roundings: a sine of hundreds does not."""
-        both = compare_outputs(self.reference.run(given), self.reference.run(moved_by_roundings(given)))
-        return not self.kinds.limits_broken(both, exact=frozenset())
+        with suppress(RunError, PluginFailure, MemoryError, ChildEnded):  # it may not take what is moved
+            both = compare_outputs(self.reference.run(given), self.reference.run(moved_by_roundings(given)))
+            return not self.kinds.limits_broken(both, exact=frozenset())
+        return False
 
     def _leaves_open(self) -> str:
         """Why what is wrong on the last inputs says nothing of the conversion, where it does not: runtimes differ in it."""
