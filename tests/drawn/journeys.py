@@ -356,7 +356,8 @@ def _at_last(journey: _Journey) -> str | None:
     if journey.kind in NO_MODELS:
         return None
     peace = journey.folder / "peace" if journey.out.name in ("n" * 250,) or not journey.out.is_dir() else journey.out
-    if (journey.out / "report.json").is_dir() or journey.out == journey.model.parent:
+    report = journey.out / "report.json"
+    if report.is_dir() or report in journey.foreign or journey.out == journey.model.parent:
         peace = journey.folder / "peace"
     for line in (
         ["convert", str(journey.model), "-o", str(peace), "--json"],
