@@ -87,6 +87,8 @@ class _Journey:
     kind: str
     model: Path
     foreign: dict[Path, bytes] = field(default_factory=dict)
+    is_reported: bool = False
+    """Whether a report lies where artifacts are to go that no conversion wrote: it is not written over."""
     log: list[str] = field(default_factory=list)
 
 
@@ -154,6 +156,7 @@ def _place(journey: _Journey) -> None:
             out.write_bytes(b"mine")
             journey.foreign[out] = b"mine"
         case "report" if out.is_dir():
+            journey.is_reported = True
             (out / "report.json").write_text(
                 dice.choice(("{}", "[]", "null", '{"files": ["../../x"]}', "\x00", '{"files": 3, "status": "converted"}'))
             )
@@ -356,8 +359,7 @@ def _at_last(journey: _Journey) -> str | None:
     if journey.kind in NO_MODELS:
         return None
     peace = journey.folder / "peace" if journey.out.name in ("n" * 250,) or not journey.out.is_dir() else journey.out
-    report = journey.out / "report.json"
-    if report.is_dir() or report in journey.foreign or journey.out == journey.model.parent:
+    if (journey.out / "report.json").is_dir() or journey.is_reported or journey.out == journey.model.parent:
         peace = journey.folder / "peace"
     for line in (
         ["convert", str(journey.model), "-o", str(peace), "--json"],
