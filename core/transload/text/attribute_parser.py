@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir.attributes import DenseArray, FloatAttr, IntAttr, OpaqueAttr, Symbol
 from ..ir.constants import ArrayData, Dense, ElidedData, LazyData, SplatData, dtype_of, holds_float, rounded_float
-from ..ir.types import BOOL, F64, I64, BuiltinType, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
+from ..ir.types import BOOL, F64, I64, BuiltinType, DialectType, FloatType, IndexType, IntegerType, QuantType, TensorType, Type
 from .attribute_text import attribute_text
 from .dense_text import LiteralError, byte_width, from_bytes, parse_literal
 from .resources import ELIDED, Blob, Constants
@@ -21,6 +21,8 @@ __all__ = ["AttributeParser"]
 
 MAX_ELEMENTS = 1 << 40
 """Elements that a constant may claim to have (a splat claims any number in a few characters)."""
+_SHAPED = ("vector", "memref")
+"""Types with a shape, beside tensors, that the IR holds as text."""
 _LAZY_ABOVE = 1 << 16  # hexadecimal digits; longer constants are decoded when first asked for
 
 _start = re.compile(
@@ -34,6 +36,7 @@ _dialect_symbol = re.compile(rf"#{SUFFIX_NAME}")
 _resource_key = re.compile(rf"{BARE_NAME}|{STRING}")
 _hex_string = re.compile(r'\s*"0x([0-9A-Fa-f]*)"\s*>').match
 _literal = re.compile(r'[^<>"]*').match
+_open_memref = re.compile(r"memref<\s*(?:\*|(?:\d+\s*x\s*)*\?)").match
 _alias_type = re.compile(r"\s*:(?!:)").match
 
 
@@ -52,7 +55,7 @@ class AttributeParser(TypeParser):
             "affine_map": lambda: OpaqueAttr("affine_map" + self._body(affine=True)),
             "affine_set": lambda: OpaqueAttr("affine_set" + self._body(affine=True)),
             "strided": lambda: OpaqueAttr("strided" + self._body()),
-            "sparse": lambda: OpaqueAttr(f"sparse{self._body()} : {self._take_colon_type()}"),
+            "sparse": lambda: OpaqueAttr(f"sparse{self._body()} : {self._take_constant_type()}"),
             "distinct": self._take_distinct, "loc": self._take_location_attribute,
         }
         self._others = {
@@ -335,7 +338,7 @@ class AttributeParser(TypeParser):
         hex_digits = _hex_string(self.text, start)
         if hex_digits is not None:
             self.pos = hex_digits.end()
-            type_ = self._take_tensor_type()
+            type_ = self._take_constant_type()
             if isinstance(type_, TensorType):
                 return self._hex_constant(type_, *hex_digits.span(1))
             return OpaqueAttr(f'dense<"0x{hex_digits[1]}"> : {type_}')
@@ -343,9 +346,9 @@ class AttributeParser(TypeParser):
         end = literal.end()  # type: ignore[union-attr]
         if not self.text.startswith(">", end):  # strings, or elements of a dialect
             self.pos = start - 1
-            return OpaqueAttr(f"dense{self.take_body()} : {self._take_colon_type()}")
+            return OpaqueAttr(f"dense{self.take_body()} : {self._take_constant_type()}")
         self.pos = end + 1
-        type_ = self._take_tensor_type()
+        type_ = self._take_constant_type()
         inside = self.text[start:end]
         if not isinstance(type_, TensorType):
             return OpaqueAttr(f"dense<{inside}> : {type_}")
@@ -354,13 +357,14 @@ class AttributeParser(TypeParser):
         except LiteralError as error:
             self.error(str(error), start)
 
-    def _take_tensor_type(self) -> Type:
-        """The type after a constant; a `TensorType` only where numpy can hold it."""
+    def _take_constant_type(self) -> Type:
+        """The type after a constant, which has a shape; a `TensorType` only where numpy can hold it."""
         self.take(":", "before the constant's type")
         self.skip()
         start = self.pos
         type_ = self.take_type()
         if not isinstance(type_, TensorType):
+            self._need_shape(type_, start)
             return type_
         if type_.shape is None or not type_.is_static:
             self.error(f"a constant's type has a static shape; {type_} has not", start)
@@ -371,6 +375,15 @@ class AttributeParser(TypeParser):
         except ValueError:
             return BuiltinType(str(type_))
         return BuiltinType(str(type_)) if isinstance(type_.element, QuantType) else type_
+
+    def _need_shape(self, type_: Type, at: int) -> None:
+        """Refuse a type other than tensors' that no constant has. Whether a dialect's own type has a shape, the dialect knows."""
+        if isinstance(type_, DialectType):
+            return
+        if not isinstance(type_, BuiltinType) or not type_.text.startswith(_SHAPED):
+            self.error(f"a constant's type has a shape, as a tensor's; {type_} has none", at)
+        if _open_memref(type_.text):
+            self.error(f"a constant's type has a static shape; {type_} has not", at)
 
     def _hex_constant(self, type_: TensorType, start: int, end: int) -> Dense:
         if (end - start) % 2:
@@ -400,7 +413,7 @@ class AttributeParser(TypeParser):
         literal = self.take_match(_resource_key, "the key of a resource")
         key = self.unquoted(literal, start) if literal[0] == '"' else literal
         self.take(">", "after the key")
-        type_ = self._take_tensor_type()
+        type_ = self._take_constant_type()
         if not isinstance(type_, TensorType):
             return OpaqueAttr(f"dense_resource<{literal}> : {type_}")
         if key == ELIDED:
