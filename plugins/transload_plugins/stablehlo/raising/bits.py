@@ -163,7 +163,8 @@ def wrapping(op: Add | Multiply | Subtract, rw: Rewriter) -> Value | None:
 def quotient(op: Divide | Remainder, rw: Rewriter) -> Value | None:
     """Half the number divided, twice that quotient, and one more where what is left is still as large as the divisor.
 
-    A divisor with its highest bit set goes once into what is not less. (Warren, Hacker's Delight, 9-3.)
+    A divisor with its highest bit set goes once into what is not less. (Warren, Hacker's Delight, 9-3.) By zero all bits of
+    the quotient are set, as XLA has it, and all of the dividend is left.
     """
     if not _is_unsigned(op.results[0]):
         return None
@@ -180,6 +181,8 @@ def quotient(op: Divide | Remainder, rw: Rewriter) -> Value | None:
     made = _emit(rw, "Where", large, once, small)
     if op.name == "stablehlo.remainder":
         made = _difference(rw, n, _product(rw, made, d))
+    else:
+        made = _emit(rw, "Where", _emit(rw, "Compare", d, like(rw, d, 0), mode="Equal"), like(rw, made, -1), made)
     return in_shape(rw, op, cast(rw, made, UI32))
 
 

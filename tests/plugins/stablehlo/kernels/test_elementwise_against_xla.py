@@ -161,8 +161,8 @@ def test_binary_of_integers(element: str) -> None:
             b = numbers(rng, shape, element)
             if name.startswith("shift") or name == "power":
                 b = rng.integers(0, min(width, 7), shape).astype(b.dtype)
-            if name in ("divide", "remainder"):
-                b = np.where(b == 0, 1, b).astype(b.dtype)
+            if name in ("divide", "remainder") and shape:
+                b[..., -1:] = 0  # by which XLA divides, too
             batch.op(name, [batch.argument(a, element), batch.argument(b, element)], tensor_type(shape, element))
     assert batch.run() == 84
 
