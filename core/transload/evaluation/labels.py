@@ -41,10 +41,10 @@ def labels_of(samples: Samples, source: Any = None, classes: Any = None, offset:
       a list need `classes`, and the last folder of a path that is one counts;
     - a text file: a line for each sample, its name and its label, or the label alone, line by line in the order of the samples;
       labels are whole numbers (3, 3.0, 3e0), or names of `classes`;
-    - an `.npy` of numbers, in the order of the samples (of their rows, where a sample is a batch, here and in a file of labels
-      alone: a list for each sample then); a `.json` of COCO's annotations, by the images' names;
+    - an `.npy` of numbers or names, in the order of the samples (of their rows, where a sample is a batch, here and in a file of
+      labels alone: a list for each sample then); a `.json` of COCO's annotations, by the images' names;
     - a folder of masks: `.png` or `.npy` of the samples' names, a class for each pixel;
-    - a mapping by name, or a sequence in the order of the samples.
+    - a mapping by name, or a sequence in the order of the samples: numbers, or names of `classes`, where these are said.
 
     `classes` are their names in order, or a file with one a line. `offset` is added to labels. One that is a number is, after
     that, of one of the `classes`, where they are said. Raises `UsageError` and `ReadError` where that does not fit.
@@ -125,15 +125,18 @@ def _found(samples: Samples, source: Any, classes: list[str] | None) -> Labels:
     if source is None:
         return _by_folders(samples, classes)
     if isinstance(source, Mapping):
-        return source.get
+        if classes is None:  # then the names of samples are not needed, which are not known of a stream before
+            return source.get
+        said = [source.get(name) for name in samples.names]
+        return dict(zip(samples.names, _named(said, "the labels", classes), strict=True)).get
     if not isinstance(source, str | Path):
-        return _in_order(samples, list(source), "the labels")
+        return _in_order(samples, _named(list(source), "the labels", classes), "the labels")
     path = Path(source)
     if is_folder(path):
         return _masks(path)
     need_file(path)
     if path.suffix == ".npy":
-        return _in_order(samples, _whole(np.asarray(open_array(path)).ravel(), path), str(path))
+        return _in_order(samples, _of_array(np.asarray(open_array(path)).ravel(), path, classes), str(path))
     if path.suffix == ".json":
         return _annotations(path)
     return _text(samples, path, classes)
@@ -236,7 +239,23 @@ def _cells(line: str) -> list[str]:
     return columns[:2] if len(columns) > 1 else line.rsplit(None, 1)
 
 
-def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> list[int]:
+def _named(labels: Sequence[Any], where: str, classes: list[str] | None) -> list[Any]:
+    """Labels as a caller has them, of which texts are the numbers that they say or name, in those of rows, too.
+
+    Where there are no `classes`, texts stay: a metric of the user's own may take them.
+    """
+    texts = [str(each) for label in labels for each in (label if _is_of_rows(label) else [label]) if isinstance(each, str)]
+    if classes is None or not texts:
+        return list(labels)
+    numbers = dict(zip(texts, _numbers(texts, where, classes), strict=True))
+
+    def number(label: Any) -> Any:
+        return numbers[label] if isinstance(label, str) else label
+
+    return [[number(each) for each in label] if _is_of_rows(label) else number(label) for label in labels]
+
+
+def _numbers(labels: Sequence[str], path: Path | str, classes: list[str] | None) -> list[int]:
     """Labels as numbers, whole ones of floats, too; names of classes by their places, which may look like the latter."""
     if all(_NUMBER.fullmatch(label) for label in labels):
         return [int(label) for label in labels]
@@ -249,7 +268,7 @@ def _numbers(labels: Sequence[str], path: Path, classes: list[str] | None) -> li
     return _in_classes(labels, classes, f"{path}: ")
 
 
-def _whole_number(text: str, path: Path) -> int:
+def _whole_number(text: str, path: Path | str) -> int:
     """The whole number that a text stands for."""
     if _NUMBER.fullmatch(text):
         return int(text)
@@ -273,8 +292,10 @@ def _in_classes(names: Sequence[str], classes: Sequence[str], where: str) -> lis
     return [_Place(places[name]) for name in names]
 
 
-def _whole(labels: np.ndarray, path: Path) -> list[int]:
-    """Labels of an array, which holds whole numbers."""
+def _of_array(labels: np.ndarray, path: Path, classes: list[str] | None) -> list[int]:
+    """Labels of an array, which holds whole numbers, or texts as a file of lines does."""
+    if labels.dtype.kind == "U":
+        return _numbers(labels.tolist(), path, classes)
     if labels.dtype.kind not in "biuf" or not np.all(np.isfinite(labels) & (labels == np.trunc(labels))):
         raise ReadError(f"{path}: holds labels that are no whole numbers")
     return [int(label) for label in labels]

@@ -41,7 +41,9 @@ def test_labels_of_the_rows_of_batches(tmp_path: Path) -> None:
     (tmp_path / "l.txt").write_text("a\nb\nc\nc\nb\na\n")
     np.save(tmp_path / "l.npy", [0, 1, 2, 2, 1, 0])
     for source, classes in ((tmp_path / "l.txt", ["a", "b", "c"]), (tmp_path / "l.npy", None), ([0, 1, 2, 2, 1, 0], None),
-                            (np.array([[0, 1, 2], [2, 1, 0]]), None)):
+                            (np.array([[0, 1, 2], [2, 1, 0]]), None), (list("abccba"), list("abc")),
+                            (np.array([list("abc"), list("cba")]), list("abc")),
+                            ({name: list(said) for name, said in zip(samples.names, ("abc", "cba"), strict=True)}, list("abc"))):
         find = labels_of(samples, source, classes, offset=1)
         assert [find(name) for name in samples.names] == [[1, 2, 3], [3, 2, 1]]
     with pytest.raises(UsageError, match="5 labels for 2 samples of 3 rows each"):
@@ -58,7 +60,32 @@ def test_a_model_beside_what_was_made_of_it_for_batches(tmp_path: Path) -> None:
         assert score["top1"].value == 1
 
 
-@pytest.mark.parametrize("labels", [["a", "b"], [np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])
+@pytest.mark.parametrize("labels", [["a", "c"], np.array(["a", "c"]), {"0.png": "a", "1.png": "c", "of another": "x"}])
+def test_names_of_classes_wherever_labels_come_from(labels: Any) -> None:
+    """They are the places of these; what is a number stays it, and without classes a metric of the user's own has the texts."""
+    names, classes = Names(), ["a", "b", "c"]
+    found = labels_of(names, labels, classes)  # type: ignore[arg-type]
+    assert [found(name) for name in Names.names] == [0, 2] and found("of another") is None
+    as_given = labels_of(names, labels)  # type: ignore[arg-type]
+    assert [as_given(name) for name in Names.names] == ["a", "c"]
+    mixed = labels_of(names, [1, "c"], classes)  # type: ignore[arg-type]
+    assert [mixed(name) for name in Names.names] == [1, 2]
+    with pytest.raises(UsageError, match="the labels: 'd' is no class"):
+        labels_of(names, ["a", "d"], classes)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="'a' is 2 classes"):
+        labels_of(names, labels, ["a", "a", "c"])  # type: ignore[arg-type]
+
+
+def test_names_in_arrays(tmp_path: Path) -> None:
+    np.save(tmp_path / "labels.npy", np.array(["a", "c"]))
+    (tmp_path / "classes.txt").write_text("a\nb\nc\n")
+    found = find(tmp_path / "labels.npy", tmp_path / "classes.txt")
+    assert [found(name) for name in Names.names] == [0, 2]
+    with pytest.raises(UsageError, match=r"labels\.npy: says 'a', the name of a class, and nothing says which number that is"):
+        find(tmp_path / "labels.npy")
+
+
+@pytest.mark.parametrize("labels", [[np.nan, 1.0], [0.5, 1.0], [np.inf, 1.0], [1j, 0]])
 def test_arrays_without_whole_numbers(tmp_path: Path, labels: list[Any]) -> None:
     np.save(tmp_path / "labels.npy", np.array(labels))
     with pytest.raises(ReadError, match="no whole numbers"):
