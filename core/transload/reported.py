@@ -154,10 +154,18 @@ def report_in(folder: Path) -> dict[str, Any] | None:
         told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
         if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):
             return None
-        digests = {each: found["digests"][each] for each in files if each in found.get("digests", {})}
+        given = found.get("digests", {})
+        if not _are_texts(given):
+            return None
+        digests = {each: given[each] for each in files if each in given}
         return {"files": dict(files), "digests": digests, "target": name, "target_report": more, "partition": cut, **borders}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
+
+
+def _are_texts(given: Any) -> bool:
+    """Whether something is an object whose values are texts."""
+    return isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
 
 
 def _is_partition(cut: Any, files: Mapping[str, Any], inputs: Sequence[Any]) -> bool:
@@ -165,11 +173,8 @@ def _is_partition(cut: Any, files: Mapping[str, Any], inputs: Sequence[Any]) -> 
     def are_names(given: Any) -> bool:
         return isinstance(given, list) and all(isinstance(name, str) for name in given)
 
-    def are_texts(given: Any) -> bool:
-        return isinstance(given, dict) and all(isinstance(text, str) for text in given.values())
-
     given = [each["name"] for each in inputs] + [name for each in cut["parts"] for name in each["outputs"]]
-    return are_texts(cut["outputs"]) and isinstance(cut["parts"], list) and len(set(given)) == len(given) and all(
+    return _are_texts(cut["outputs"]) and isinstance(cut["parts"], list) and len(set(given)) == len(given) and all(
         isinstance(each["place"], str) and isinstance(each.get("target"), str | None) and isinstance(each["target_report"], dict)
         and are_names(each["files"]) and set(each["files"]) <= set(files) and are_names(each["inputs"])
-        and are_names(each["outputs"]) and are_texts(each.get("types", {})) for each in cut["parts"])
+        and are_names(each["outputs"]) and _are_texts(each.get("types", {})) for each in cut["parts"])

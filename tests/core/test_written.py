@@ -320,6 +320,16 @@ def test_reports_without_digests_are_read(tmp_path: Path) -> None:
     transload.run(tmp_path, {"x0": np.zeros((1, 4), np.float32)})
 
 
+@pytest.mark.parametrize("digests", [[1, 2], "text", 3, None, [], {"other": 1}, {"other": None}])
+def test_a_report_whose_digests_are_no_texts_by_name_is_damaged(digests: Any, tmp_path: Path) -> None:
+    """It is not taken for one of an earlier version, which has none, as then a changed file would be taken."""
+    transload.convert(summing(), "tosa", tmp_path, verify=False)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    (tmp_path / "report.json").write_text(json.dumps({**report, "digests": digests}), encoding="utf-8")
+    with pytest.raises(ReadError, match=r"report\.json: is damaged"):
+        transload.run(tmp_path, {"x0": np.zeros((1, 4), np.float32)})
+
+
 def test_a_text_that_somebody_edits_is_taken_where_it_is_named_itself(examples: Path, tmp_path: Path, cli: Any) -> None:
     """Nothing is said of it but where it is compared: by what the report beside it says, which is of what it was."""
     model, out = examples / "digits" / "digits_int8.tflite", tmp_path / "out"
