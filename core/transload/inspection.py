@@ -35,7 +35,7 @@ class Inspection:
     """A model as it is, and what a target says of it."""
 
     format: str | None
-    """Name of the reader; None of a module that was made otherwise."""
+    """Name of the reader, or of the target whose artifact no reader takes; None of a module that was made otherwise."""
     dialect: str
     inputs: dict[str, Type] = field(default_factory=dict)
     outputs: dict[str, Type] = field(default_factory=dict)
@@ -121,8 +121,9 @@ def inspect(
             module, on_host = tried(read, lambda each: _asked(each, target, options or {}, host), module)
         except ConversionError as error:
             refusal = error
+    known_as = module.source_format or (written.format if written is not None else None) or None
     return Inspection(
-        module.source_format, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
+        known_as, main_dialect(module), module.inputs, module.outputs, op_counts(module), constant_bytes(module),
         tuple(module.functions), module.notes, target, refusal, on_host)
 
 

@@ -72,6 +72,8 @@ class Written:
     in_parts: bool = False
     keeps: bool = False
     """Whether `run` takes `keep=`: the artifact's own tensors can be seen, where it is run by the target's own runtime."""
+    format: str = ""
+    """What its files are, where `module` is none of them: the target's name."""
     target: str = ""
     """Whose runtime is the only one that runs it, where no reader takes a file of it; else empty."""
 
@@ -246,7 +248,8 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         module = _read(program, report) if program is not None else _borders_of(report)
         ready = partial(_by_itself, partial(by_target, target, emitted, module.outputs), program)
         return Written(module, ready, (f"run by {name}", f"{program} is run, not by {name}"),
-                       keeps=getattr(target, "keeps", False), target="" if program else name)
+                       keeps=getattr(target, "keeps", False), format="" if program else name,
+                       target="" if program else name)
     if program is None:
         why = why or why_not_here(name)
         raise ReadError(f"{path}: was written for {name!r}, and holds nothing that can be run here" + f": {why}" * bool(why))
@@ -299,7 +302,7 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     asked = f"{', but' if any(programs) else ','} {', '.join(kept)}" if kept else ""
     run = "1 part is run" if len(parts) == 1 else f"{len(parts)} parts are run"
     return Written(borders, ready.run, (
-        f"{run}, {', '.join(by)}", f"{run}{' by an engine' if any(programs) else ''}{asked}"), in_parts=True)
+        f"{run}, {', '.join(by)}", f"{run}{' by an engine' if any(programs) else ''}{asked}"), in_parts=True, format=report["target"])
 
 
 def _written_for(part: Mapping[str, Any], report: Mapping[str, Any]) -> str:

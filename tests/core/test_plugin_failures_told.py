@@ -147,6 +147,10 @@ def test_what_only_a_target_runs_is_not_looked_into(
             assert transload.cli.run(way) == 2
             assert "only acme-x's own runtime runs this artifact" in " ".join(capsys.readouterr().err.split())
         assert transload.cli.run(["run", str(out)]) == 0
+        capsys.readouterr()
+        assert transload.cli.run(["inspect", str(out)]) == 0
+        assert "out: acme-x, 1 ops" in " ".join(capsys.readouterr().out.split())
+        assert transload.inspect(out).format == "acme-x"
         *_, last = sorted(steps.glob("*.mlir"))
         assert transload.cli.run(["compare", str(model), str(last), "--per-layer"]) == 0
         with pytest.raises(UsageError, match="own runtime"):
