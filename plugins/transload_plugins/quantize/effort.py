@@ -30,8 +30,10 @@ from .measure import Sample
 from .saved import Saved, digest_of
 from .state import digest_of_module
 
-__all__ = ["EFFORTS", "PASSES", "best", "options_for"]
+__all__ = ["EFFORT", "EFFORTS", "PASSES", "best", "options_for"]
 
+EFFORT = "effort"
+"""The option that says it."""
 EFFORTS = ("fast", "default", "best")
 FAST: Mapping[str, Any] = {"rounding": False, "islands": "none", "equalization": False}
 """What `fast` leaves out, where the caller does not ask for it."""

@@ -38,7 +38,7 @@ from .bias import with_biases
 from .calibration import Calibration
 from .compensation import compensated_floats, moments_of
 from .costly import costly, nearer
-from .effort import options_for
+from .effort import EFFORT, options_for
 from .fills import has_far_numbers, without_far_numbers
 from .groups import rule_of
 from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, words_of
@@ -328,7 +328,7 @@ def by_format(format: Format) -> Callable[..., Quantized]:
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:
         options = options_for(effort, options, {"rounding": False})
-        need_known(f"the quantizer {format.name}", options, known)
+        need_known(f"the quantizer {format.name}", options, [*known, EFFORT])
         if "rounding" in options:
             options["rounding"] = typed("rounding", options["rounding"], bool)
         return held_in(begun(module), format, samples, **options)

@@ -37,7 +37,7 @@ from .calibration import Calibration
 from .completing import completed, is_partly_quantized
 from .differences import write_out_squared_differences
 from .divisors import rounded_to_zero
-from .effort import best, options_for
+from .effort import EFFORT, best, options_for
 from .equalization import equalized
 from .fills import has_far_numbers, lost_beside_fills, without_far_numbers
 from .float8 import with_layers_in
@@ -540,7 +540,7 @@ def by_scheme(scheme: Scheme | FloatScheme) -> Callable[..., Quantized]:
         return function(begun(module), scheme, samples, **_typed(f"the quantizer {scheme.name}", function, options))
 
     def run(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
-        effort = options.pop("effort", "default") if function is quantized else "default"
+        effort = options.pop(EFFORT, "default") if function is quantized else "default"
         options = options_for(effort, options)
         if effort != "best":
             return plain(module, samples, **options)
@@ -556,19 +556,22 @@ f16, bf16 = map(by_scheme, FLOAT_SCHEMES.values())
 
 def _typed(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as a function's keywords want them: words for true and false, and numbers, read. `UsageError` for unknown ones."""
-    _refuse_unknown(what, function, options)
+    _refuse_unknown(what, function, options, (EFFORT,) if function is quantized else ())
     parameters = inspect.signature(function).parameters
-    said = {name: str(parameters[name].annotation) for name in options}
+    options = {name: value for name, value in options.items() if value is not None or parameters[name].default is not None}
+    said = {name: str(parameters[name].annotation).removesuffix(" | None") for name in options}
     kinds = {name: next((kind for kind in (bool, float) if text.startswith(kind.__name__)), str) for name, text in said.items()}
     plain = {name: {"bool": bool, "int": int, "float": float, "str": str}.get(text) for name, text in said.items()}
     return {name: typed(name, value, kind) if (kind := kinds[name] if isinstance(value, str) else plain[name]) else value
             for name, value in options.items()}
 
 
-def _refuse_unknown(what: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """`UsageError` for options that are no keywords of a function's."""
-    need_known(what, options, (parameter.name for parameter in inspect.signature(function).parameters.values()
-                               if parameter.kind == parameter.KEYWORD_ONLY))
+def _refuse_unknown(
+    what: str, function: Callable[..., Any], options: Mapping[str, Any], others: Sequence[str] = (),
+) -> None:
+    """`UsageError` for options that are no keywords of a function's, and none of `others`, which its caller takes."""
+    need_known(what, options, [*(parameter.name for parameter in inspect.signature(function).parameters.values()
+                                 if parameter.kind == parameter.KEYWORD_ONLY), *others])
 
 
 def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:

@@ -34,7 +34,7 @@ from transload_hub.simplify.einsum import write_out_einsums
 
 from .asked import need_known
 from .compensation import compensated, moments_of
-from .effort import best, options_for
+from .effort import EFFORT, best, options_for
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample, some_of
@@ -304,7 +304,7 @@ def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
     kinds = {"asymmetric": bool, "rounding": bool, "scaling": bool, "q_group_size": int, "few": int}
 
     def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
-        need_known(f"the quantizer {scheme.name}", options, (each.name for each in parameters))
+        need_known(f"the quantizer {scheme.name}", options, [*(each.name for each in parameters), EFFORT])
         return weights_quantized(begun(module), scheme, samples, **{
             name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
 

@@ -126,6 +126,20 @@ def test_scales_that_are_powers_of_two(hub: Module, samples: list[dict[str, np.n
     assert decibels(hub, module, samples[FRESH]) > 25.0
 
 
+@pytest.mark.parametrize("name", ["per_channel", "power_of_two", "rounding", "polish"])
+def test_what_is_no_truth_is_refused(hub: Module, samples: list[dict[str, np.ndarray]], name: str) -> None:
+    for wrong in (3, 0, 1.0, ["x"]):
+        with pytest.raises(UsageError, match=f"{name}.* must be true or false"):
+            transload.quantize(hub, "int8", samples[:4], **{name: wrong})
+
+
+@pytest.mark.parametrize(("scheme", "takes"), [("int8", True), ("w8a16", True), ("f8e4m3", True), ("f16", False)])
+def test_an_unknown_option_is_told_with_all_that_are_there(hub: Module, scheme: str, takes: bool) -> None:
+    with pytest.raises(UsageError, match="has no option bogus") as refused:
+        transload.quantize(hub, scheme, bogus=1)
+    assert ("effort" in str(refused.value.hint).split(": ")[1].split(", ")) == takes
+
+
 def test_words_that_are_neither_true_nor_false_are_refused(hub: Module, samples: list[dict[str, np.ndarray]]) -> None:
     with pytest.raises(UsageError, match="power_of_two must be true or false"):
         quantize_at_hub(hub, "int8", samples[:4], {"power_of_two": "perhaps"})
