@@ -302,7 +302,8 @@ def _in_parts(folder: Path, report: dict[str, Any]) -> Written:
     asked = f"{', but' if any(programs) else ','} {', '.join(kept)}" if kept else ""
     run = "1 part is run" if len(parts) == 1 else f"{len(parts)} parts are run"
     return Written(borders, ready.run, (
-        f"{run}, {', '.join(by)}", f"{run}{' by an engine' if any(programs) else ''}{asked}"), in_parts=True, format=report["target"])
+        f"{run}, {', '.join(by)}", f"{run}{' by an engine' if any(programs) else ''}{asked}"),
+        in_parts=True, format=report["target"])
 
 
 def _written_for(part: Mapping[str, Any], report: Mapping[str, Any]) -> str:
