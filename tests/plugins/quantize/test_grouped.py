@@ -12,7 +12,8 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import UsageError
-from transload.ir import I4, I8, Module, QuantType, Value
+from transload.ir import I4, I8, Dense, Module, QuantType, Value
+from transload.ir.build import Builder
 from transload.metrics import sqnr
 from transload.plugin import Quantized
 from transload.quantization import quantize_at_hub
@@ -94,6 +95,34 @@ def test_each_kind_of_layer(kind: str, width: int, given: list[dict[str, np.ndar
     for target in ("tfl", "tosa"):
         lowered = transload.lower(made, target, **PACKED.get(target, {}))
         np.testing.assert_array_equal(judged(lowered, target, given[0], tmp_path).reshape(wanted.shape), wanted)
+
+
+def with_least(module: Module, least: int) -> Module:
+    """The module with `least` as the first number of each row of weights of 4 bits, whose types hold -8 then."""
+    changed = module.clone()
+    for op in [op for op in changed.ops() if op.name in ("top.Conv", "top.Deconv", "top.MatMul")]:
+        weights = op.operands[1]
+        kind = weights.quant
+        if kind is not None and kind.storage == I4:
+            numbers = weights.op.attributes["value"].numpy().copy()
+            numbers.reshape(len(numbers), -1)[:, 0] = least
+            held = Dense(numbers, weights.op.attributes["value"].type)
+            op.set_operand(1, Builder(op.parent, before=op).constant(held, kind.replace(storage_min=-8), dialect="top"))
+    return changed
+
+
+@pytest.mark.parametrize(("least", "element"), [(-7, "i4"), (-8, "i8")])
+@pytest.mark.parametrize("kind", LAYERS)
+def test_minus_eight_is_in_bytes_in_tosa(
+    kind: str, least: int, element: str, given: list[dict[str, np.ndarray]], tmp_path: Path,
+) -> None:
+    """TOSA's int4_t ends at -7: its reference model gave the zero point everywhere. A type that could hold -8 does no harm."""
+    g = Graph(SHAPE)
+    made = with_least(by_scheme(SCHEMES["w4a8"])(g.done(LAYERS[kind](g)), given, islands="none").module, least)
+    wanted = next(iter(transload.run(made, given[0], engine="reference").values()))
+    lowered = transload.lower(made, "tosa", int4=True)
+    assert {str(op.operands[1].element) for op in lowered.ops() if "conv" in op.name} == {element}
+    np.testing.assert_array_equal(judged(lowered, "tosa", given[0], tmp_path).reshape(wanted.shape), wanted)
 
 
 def test_tosa_has_them_as_its_own(integers: Quantized) -> None:

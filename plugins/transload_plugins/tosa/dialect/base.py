@@ -5,8 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from transload.errors import ShapeError
-from transload.ir import BF16, F16, F32, I8, I16, I32, I48, I64, FloatType, IntegerType, QuantType, TensorType, Type
+from transload.ir import (
+    BF16,
+    F16,
+    F32,
+    I4,
+    I8,
+    I16,
+    I32,
+    I48,
+    I64,
+    Dense,
+    ElidedData,
+    FloatType,
+    IntegerType,
+    Packed4Data,
+    QuantType,
+    TensorType,
+    Type,
+)
 from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import constant_of
 from transload.ir.core import Op, Value
@@ -15,10 +35,11 @@ from transload.ir.types import DialectType
 from transload.limits import MAX_RANK
 
 __all__ = [
-    "ACCUMULATORS", "BOUND", "DataTypes", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INTEGERS", "MAX_SIZES", "NAN_MODE", "RESIZE_MODE",
-    "ROUNDING_MODE", "SCALAR", "SHAPE", "TOSA", "SameElements", "axis_fits", "axis_of", "broadcast", "count_of", "dims_of",
-    "equal_sizes", "inferred_shapes_fit", "merge_dims", "need", "one_element_type", "rank", "same", "shape_of", "shape_rank",
-    "shape_type", "storage", "storage_of", "typed_rows", "zero_points_fit",
+    "ACCUMULATORS", "BOUND", "F8E4M3", "F8E5M2", "FLOATS", "FP8", "INT4", "INTEGERS", "MAX_SIZES", "NAN_MODE",
+    "RESIZE_MODE", "ROUNDING_MODE", "SCALAR", "SHAPE", "TOSA", "DataTypes", "SameElements", "axis_fits", "axis_of",
+    "broadcast", "count_of", "dims_of", "equal_sizes", "inferred_shapes_fit", "int4_excess", "merge_dims", "need",
+    "one_element_type", "rank", "same", "shape_of", "shape_rank", "shape_type", "storage", "storage_of", "typed_rows",
+    "zero_points_fit",
 ]
 
 T = TypeVar("T")
@@ -176,6 +197,24 @@ FLOATS = "f16 bf16 f32"
 FP8 = "f8E4M3FN f8E5M2"
 """The small floats, since 1.0."""
 ACCUMULATORS = (I32, I48, I64, F16, F32)
+
+# --- numbers of 4 bits
+
+INT4 = (-7, 7)
+"""The least and the greatest number of TOSA's int4_t: without -8, the range of weights is symmetric about zero."""
+
+
+def int4_excess(dense: Dense) -> str | None:
+    """What is wrong with a constant of i4 that holds -8; None of any other."""
+    if dense.type.element != I4 or isinstance(dense.data, ElidedData):
+        return None
+    if isinstance(dense.data, Packed4Data):  # not taken apart, which would take twice the memory; padding is no number
+        packed, count = dense.data.packed.reshape(-1), dense.type.num_elements
+        found = (packed[: -(-count // 2)] & 0xF == 8).any() or (packed[: count // 2] >> 4 == 8).any()
+    else:
+        found = (dense.numpy().astype(np.int8) < INT4[0]).any()
+    return "a number is -8, and TOSA's int4_t ends at -7" if found else None
+
 
 # --- shape arithmetic; a dimension of None is not known until run time
 

@@ -18,6 +18,7 @@ from .base import (
     DataTypes,
     SameElements,
     equal_sizes,
+    int4_excess,
     rank,
     same,
     shape_of,
@@ -177,6 +178,11 @@ class Const(DeclaredOp):
         dense, type_ = op.attributes["values"].type, op.results[0].tensor_type
         fits = dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape)
         return fits or f"{dense} for {type_}"
+
+    @constraint
+    def int4_is_symmetric(op) -> bool | str:
+        """numbers of i4 are from -7 to 7"""
+        return int4_excess(op.attributes["values"]) or True
 
     def infer(op) -> TensorType:
         return op.values.type

@@ -17,7 +17,7 @@ from transload.ir.types import DialectType
 from transload.pieces import spelled_out
 
 from ..dialect import TOSA
-from ..dialect.base import bound_type, shape_rank, storage, storage_of
+from ..dialect.base import bound_type, int4_excess, shape_rank, storage, storage_of
 from .schema import ENUMS, IDENTIFIER, MAX_DEPTH, OPERATORS, Field, dtype_number
 from .signs import signs_after
 from .values import encode, encode_number, encode_shape
@@ -297,7 +297,10 @@ class _GraphWriter:
 
     def _constant(self, op: Op) -> int:
         value = op.results[0]
-        name = self.known[value] = self._tensor(op, self._result_name(op, value), value.type, op.attributes["values"])
+        dense = op.attributes["values"]
+        if excess := int4_excess(dense):
+            self.whole.refuse(op, op.name, excess, "hold the numbers in i8")
+        name = self.known[value] = self._tensor(op, self._result_name(op, value), value.type, dense)
         self._operator(op.name, (), (name,))
         return name
 

@@ -9,13 +9,16 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.budget import need_elements
+from transload.errors import RunError
 from transload.ir import Op
 from transload_hub.kernels.conv import strides_of
 from transload_hub.kernels.sums import product, rounds_floats
 
+from ..dialect.base import INT4
 from .base import float_of, is_float, kernel, prepared, scalar_of
 from .matrix import float_dtype, greatest, result_of_sums, shifted
 
@@ -34,6 +37,8 @@ def _weights(
         return prepared.get(weight, ("float",), lambda: float_of(weight)), np.float32
 
     def make() -> tuple[np.ndarray, Any]:
+        if weight.dtype == ml_dtypes.int4 and (weight.astype(np.int8) < INT4[0]).any():
+            raise RunError(f"{op.called}: a weight is -8, and TOSA's int4_t ends at -7", hint="hold the weights in i8")
         whole = weight.astype(np.int16) - np.int16(weight_zp)
         sums = np.abs(whole).sum(axis=sum_axes, dtype=np.int64)
         bound = int(sums.max(initial=0)) * greatest(x, input_zp)

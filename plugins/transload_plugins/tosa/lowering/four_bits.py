@@ -8,7 +8,7 @@ from transload.ir import I4, I8, Dense, Module, Op, Packed4Data, TensorType
 from transload.ir.build import Builder, constant_of
 from transload.passes.storage import strip_quantized_types
 
-from ..dialect.base import storage_of
+from ..dialect.base import INT4, storage_of
 
 __all__ = ["pack_weights"]
 
@@ -19,6 +19,7 @@ WEIGHT, WEIGHT_ZP = 1, 4
 def pack_weights(module: Module, int4: bool = False) -> bool:
     """The pass `tosa-pack-weights`: constant weights whose type has 4 bits, held in i8 until now, as i4; whether there were any.
 
+    Weights with a -8 among them, which TOSA's i4 has not, stay in i8.
     With `int4` false none is: who takes the module may have no such type. Quantized types, which tell, are stripped then
     (`strip_quantized_types`): TOSA's operators know none, and axes of scales may be those of other shapes.
     """
@@ -30,9 +31,12 @@ def pack_weights(module: Module, int4: bool = False) -> bool:
 
 def _has_four_bits(op: Op) -> bool:
     x, weights = op.operands[0], op.operands[WEIGHT]
-    kind = weights.quant
-    return (kind is not None and storage_of(x) == I8 == kind.storage and constant_of(weights) is not None
-            and I4.range[0] <= kind.storage_min and kind.storage_max <= I4.range[1] and not any(kind.zero_points))
+    kind, dense = weights.quant, constant_of(weights)
+    if (kind is None or dense is None or not storage_of(x) == I8 == kind.storage or any(kind.zero_points)
+            or kind.storage_min < I4.range[0] or I4.range[1] < kind.storage_max):
+        return False
+    numbers = dense.numpy()
+    return bool(INT4[0] <= numbers.min(initial=0) and numbers.max(initial=0) <= INT4[1])
 
 
 def _pack(op: Op) -> None:

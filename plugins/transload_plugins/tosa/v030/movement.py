@@ -23,7 +23,17 @@ from transload.ir.declare import (
 )
 
 from ..dialect import conversion, movement
-from ..dialect.base import bound_type, equal_sizes, inferred_shapes_fit, same, shape_of, storage, storage_of, typed_rows
+from ..dialect.base import (
+    bound_type,
+    equal_sizes,
+    inferred_shapes_fit,
+    int4_excess,
+    same,
+    shape_of,
+    storage,
+    storage_of,
+    typed_rows,
+)
 from .base import FLOATS, INTEGER_ROWS, NUMBER, NUMBERS, TOSA030, instead, older, unchanged
 
 unchanged("concat")
@@ -254,6 +264,11 @@ class Const(DeclaredOp):
         """the values have the result's shape and stored element type"""
         dense, type_ = op.value.type, op.output.tensor_type
         return (dense.element == storage(type_) and equal_sizes(dense.shape, type_.shape)) or f"{dense} for {type_}"
+
+    @constraint
+    def int4_is_symmetric(op) -> bool | str:
+        """numbers of i4 are from -7 to 7"""
+        return int4_excess(op.value) or True
 
     def infer(op) -> TensorType:
         return op.value.type

@@ -169,6 +169,19 @@ def test_constraints_say_what_is_wrong(name: str, operands: Any, result: Any, at
         verify(module)
 
 
+@pytest.mark.parametrize(("numbers", "fits"), [("[-7, 0, 7]", True), ("[-7, -8, 7]", False), ("-8", False)])
+@pytest.mark.parametrize(("op", "name"), [("tosa.const", "values"), ("tosa030.const", "value")])
+def test_constants_of_four_bits_hold_no_minus_eight(op: str, name: str, numbers: str, fits: bool) -> None:
+    """TOSA's int4_t is symmetric about zero."""
+    module = parse_module(f"""
+        func.func @main() -> tensor<3xi4> {{
+          %y = "{op}"() <{{{name} = dense<{numbers}> : tensor<3xi4>}}> : () -> tensor<3xi4>
+          return %y : tensor<3xi4>
+        }}""")
+    with nullcontext() if fits else pytest.raises(VerifyError, match="int4_t ends at -7"):
+        verify(module)
+
+
 @pytest.mark.parametrize(("element", "shift", "fits"), [
     ("i32", 0, True), ("i32", 63, True), ("i32", 64, False), ("i32", -2, False), ("i16", 0, True), ("i16", 1, False)])
 def test_products_of_i32_are_shifted_by_what_64_bits_have(element: str, shift: int, fits: bool) -> None:

@@ -131,6 +131,28 @@ def test_constants_of_every_type(dense: Dense, size: int) -> None:
     assert decode(memoryview(data), (*dense.shape, 90), dense.type.element) is None or 0 in dense.shape
 
 
+def four_bits(*numbers: int) -> Module:
+    """A constant of i4, packed, and odd in number: the last byte's upper half is none of it."""
+    dense = Dense(Packed4Data.of(np.array(numbers, np.int8)), TensorType((len(numbers),), I4))
+    return function_of({}, lambda builder: {"y": builder.emit("tosa.identity", builder.constant(dense, dialect="tosa"))})
+
+
+@pytest.mark.parametrize("numbers", [(-8, 1, 2), (1, -8, 2), (1, 2, -8)])
+def test_minus_eight_is_neither_written_nor_read_in_four_bits(numbers: tuple[int, ...]) -> None:
+    with pytest.raises(ConversionError, match="int4_t ends at -7"):
+        serialize(four_bits(*numbers))
+    data = serialize(four_bits(3, 3, 3))
+    wrong = bytes(encode(Dense(Packed4Data.of(np.array(numbers, np.int8)), TensorType((3,), I4))))
+    with pytest.raises(ReadError, match="rules of TOSA") as refused:
+        read_bytes(data.replace(bytes([0x33, 0x03]) + bytes(6), wrong))
+    assert "int4_t ends at -7" in str(refused.value)
+
+
+def test_padding_of_four_bits_is_no_number() -> None:
+    data = serialize(four_bits(3, 3, 3)).replace(bytes([0x33, 0x03]) + bytes(6), bytes([0x33, 0x83]) + bytes(6))
+    assert read_bytes(data)
+
+
 def test_data_is_not_copied() -> None:
     module = convolution()
     data = serialize(module)

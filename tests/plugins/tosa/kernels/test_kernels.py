@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from transload.engine import run_function
+from transload.errors import RunError
+from transload.ir import I4, I8, I32, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload_plugins.tosa import build
 from transload_plugins.tosa.flatbuffer.reader import read_bytes
 from transload_plugins.tosa.flatbuffer.writer import serialize
 
@@ -74,3 +80,20 @@ def test_the_least_integer_saturates(dtype: Any, least: int, built: Any, cases: 
     module, _ = built(type(negate)("tosa.negate", [np.array([least, 1], dtype), *negate.operands[1:]]))
     (out,) = run_function(module, {"x0": np.array([least, 1], dtype)}).values()
     assert out.tolist() == [-least - 1, -1]
+
+
+@pytest.mark.parametrize(("least", "fits"), [(-7, True), (-8, False)])
+def test_no_weight_of_four_bits_that_is_given_is_minus_eight(least: int, fits: bool) -> None:
+    """What is computed with it is anything, by the specification: none of our numbers may stand for another's."""
+    module = new_module()
+    module.add_function("main", [TensorType((1, 2, 2, 2), I8), TensorType((1, 1, 1, 2), I4)], ["x", "w"])
+    block = module.body_of_main
+    x, weight = block.arguments
+    builder = Builder(block)
+    bias, zero = build.const(builder, np.zeros(1, np.int32)), build.zero_point(builder, 0, I8)
+    made = builder.emit("tosa.conv2d", x, weight, bias, zero, build.zero_point(builder, 0, I4),
+                        pad=(0,) * 4, stride=(1, 1), dilation=(1, 1), acc_type=I32)
+    set_results(module.main, [made], ["y"])
+    given = {"x": np.ones((1, 2, 2, 2), np.int8), "w": np.array([[[[3, least]]]], ml_dtypes.int4)}
+    with nullcontext() if fits else pytest.raises(RunError, match="int4_t ends at -7"):
+        assert (run_function(module, given)["y"] == 3 + least).all()
