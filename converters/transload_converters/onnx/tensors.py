@@ -18,7 +18,7 @@ from transload.ir import ArrayData, Dense, IntegerType, LazyData, MmapData, Pack
 
 from .types import STRING, element_of
 
-__all__ = ["MAX_RANK", "TensorReader", "strings_of"]
+__all__ = ["MAX_RANK", "TensorReader", "bytes_needed", "raw_bytes", "strings_of"]
 
 MAX_RANK = 64
 """numpy's limit; no operator has tensors of more dimensions."""
@@ -26,6 +26,8 @@ MAX_RANK = 64
 _MOST = 1 << 56
 """Elements, beside a size of 0, beyond which numpy makes no array."""
 _EXTERNAL = 1
+_AT_ONCE = 1 << 20
+"""Numbers that are packed at a time, as their bits lie apart then, one a byte: a multiple of 8, to end with a whole byte."""
 _BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the packed types; the others fill their dtype."""
 
@@ -165,9 +167,9 @@ def sizes(type_: TensorType) -> tuple[int, ...]:
     return tuple(size or 0 for size in type_.shape or ())
 
 
-def bytes_needed(type_: TensorType, code: int) -> int:
-    """How many bytes a tensor's numbers take in a file."""
-    bits = _BITS.get(code) or 8 * dtype_of(type_.element).itemsize
+def bytes_needed(type_: TensorType, code: int | None) -> int:
+    """How many bytes a tensor's numbers take in a file; `code` is None of an element type that ONNX lacks."""
+    bits = (code and _BITS.get(code)) or 8 * dtype_of(type_.element).itemsize
     return -(-type_.num_elements * bits // 8)
 
 
@@ -197,6 +199,22 @@ def _unpack(flat: np.ndarray, bits: int, element: Type, size: int) -> np.ndarray
             return ((codes.astype(np.int16) ^ sign) - sign).astype(dtype_of(element))
         return codes.astype(dtype_of(element))
     return codes.view(dtype_of(element))
+
+
+def raw_bytes(dense: Dense, type_: TensorType, code: int) -> bytes:
+    """The numbers of a constant as `raw_data` has them, little-endian; `type_` has the element type that ONNX calls `code`."""
+    array = np.ascontiguousarray(dense.numpy())
+    bits = _BITS.get(code)
+    if bits is None:
+        return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+    codes = array.reshape(-1).astype(dtype_of(type_.element), copy=False).view(np.uint8)
+    return b"".join(_pack(codes[start : start + _AT_ONCE], bits) for start in range(0, codes.size, _AT_ONCE))
+
+
+def _pack(codes: np.ndarray, bits: int) -> bytes:
+    """The lowest `bits` bits of each byte, the first number's in the lowest ones of the first byte: what `_unpack` takes."""
+    apart = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+    return np.packbits(apart, bitorder="little").tobytes()
 
 
 def strings_of(tensor: Any) -> list[str]:

@@ -10,12 +10,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from transload.errors import ConversionError, Finding, UsageError, merge_findings
 from transload.escapes import spelt
 from transload.files import atomic_path
-from transload.ir import Block, Dense, IntegerType, Module, NoneType, Op, TensorType, Type, Value
+from transload.ir import Block, Dense, Module, NoneType, Op, TensorType, Type, Value
 from transload.ir.locations import location_names
 from transload.ir.module import input_names, output_names
 from transload.ir.names import FreshNames
@@ -23,6 +21,7 @@ from transload.ir.names import FreshNames
 from .dialect import region_names, schema_of
 from .graph import MAX_DEPTH
 from .reader import OPSET
+from .tensors import bytes_needed, raw_bytes
 from .types import OPSET_WRITTEN, element_code, type_proto, type_word
 
 __all__ = ["EXTERNAL_FROM", "constant_bytes", "model_of", "refuse_unwritable", "unwritable", "write"]
@@ -165,7 +164,8 @@ def constant_bytes(module: Module) -> int:
 
 
 def _packed_size(dense: Dense) -> int:
-    return int(np.prod(dense.shape, dtype=np.int64)) * dense.data.dtype.itemsize
+    stored = _stored(dense.type)
+    return bytes_needed(TensorType(dense.shape, stored), element_code(stored))
 
 
 class _Writing:
@@ -303,22 +303,11 @@ class _Writing:
             raise UsageError(f"ONNX has no element type {dense.type.element}")
         tensor.name, tensor.data_type = name, code
         tensor.dims.extend(dense.shape)
-        content = _raw_bytes(dense)
+        content = raw_bytes(dense, TensorType(dense.shape, _stored(dense.type)), code)
         if self.external is not None and len(content) > _INLINE:
             self.external.put(tensor, content)
         else:
             tensor.raw_data = content
-
-
-def _raw_bytes(dense: Dense) -> bytes:
-    """The numbers of a tensor as ONNX stores them: little-endian, two of 4 bits to a byte, the first one in the lower half."""
-    array = np.ascontiguousarray(dense.numpy())
-    element = getattr(dense.type.element, "storage", dense.type.element)
-    if isinstance(element, IntegerType) and element.width == 4:
-        flat = array.reshape(-1).astype(np.int8).view(np.uint8) & 0xF
-        flat = np.append(flat, np.zeros(len(flat) % 2, np.uint8))
-        return (flat[::2] | flat[1::2] << 4).tobytes()
-    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
 
 
 def _is_left_out(value: Value) -> bool:

@@ -137,6 +137,55 @@ def test_large_constants_lie_in_a_file_beside(tmp_path: Path, monkeypatch: pytes
     assert np.array_equal(transload.run(transload.legalize(back), {"x": x})["y"], x @ weights)
 
 
+@pytest.mark.parametrize("external", [False, True])
+@pytest.mark.parametrize("shape", [(), (0,), (7,), (5, 3), (33, 33)])
+@pytest.mark.parametrize("element, bits", [
+    ("INT2", 2), ("UINT2", 2), ("INT4", 4), ("UINT4", 4), ("FLOAT4E2M1", 4)])
+def test_numbers_of_few_bits_are_packed(
+        element: str, bits: int, shape: tuple[int, ...], external: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of 2 bits, and floats of 4, took a byte each, which onnxruntime does not load."""
+    code = getattr(TensorProto, element, None)
+    if code is None:
+        pytest.skip(f"the installed onnx has no {element}")
+    if external:
+        monkeypatch.setattr(writer, "EXTERNAL_FROM", 0)
+        monkeypatch.setattr(writer, "_INLINE", -1)
+    codes = np.random.default_rng(0).integers(0, 1 << bits, shape).astype(np.uint8)
+    stream = np.unpackbits(codes.reshape(-1, 1), axis=1, bitorder="little")[:, :bits].reshape(-1)
+    weights = helper.make_tensor("w", code, shape, np.packbits(stream, bitorder="little").tobytes(), raw=True)
+    graph = helper.make_graph(
+        [helper.make_node("Cast", ["w"], ["y"], to=TensorProto.FLOAT)], "g", [],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)], [weights])
+    source, again = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)]), source)
+    transload.save(transload.load(source), again)
+    (back,) = onnx.load(again).graph.initializer  # with what lies in another file
+    assert back.raw_data == weights.raw_data and list(back.dims) == list(shape)
+    numbers = onnx.numpy_helper.to_array(weights)
+    assert np.array_equal(onnx.numpy_helper.to_array(back).astype(np.float32), numbers.astype(np.float32))
+    (op,) = [op for op in transload.load(again).ops() if op.name == "onnx.Constant"]
+    assert np.array_equal(op.attributes["value"].numpy().astype(np.float32), numbers.astype(np.float32))
+    assert writer.constant_bytes(transload.load(again)) == len(weights.raw_data)
+
+
+@pytest.mark.parametrize("element", ["INT2", "UINT2", "INT4", "UINT4"])
+def test_what_was_packed_runs(element: str, tmp_path: Path) -> None:
+    code = getattr(TensorProto, element, None)
+    if code is None:
+        pytest.skip(f"the installed onnx has no {element}")
+    first, last = (-2, 1) if element.startswith("I") else (0, 3)
+    weights = helper.make_tensor("w", code, (5, 7), np.random.default_rng(0).integers(first, last + 1, 35).tolist())
+    scales = onnx.numpy_helper.from_array(np.linspace(0.5, 1, 7, dtype=np.float32), "s")
+    graph = helper.make_graph(
+        [helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=1), helper.make_node("MatMul", ["x", "f"], ["y"])],
+        "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 5))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 7))], [weights, scales])
+    source = tmp_path / "in.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 25)], ir_version=13), source)
+    converted = transload.convert(source, "onnx", tmp_path / "out")
+    assert converted.verification is not None and converted.verification.status == "passed"
+
+
 def test_a_model_that_has_no_room_leaves_no_constants_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*given: object) -> None:
         raise OSError(28, "No space left on device")
