@@ -25,7 +25,7 @@ from tests.drawn.borders import ELEMENTS, numbers, text_of
 from tests.support.litert import run_litert
 from tests.support.onnx_models import TYPES, make_model, node
 
-SAMPLE = 16
+SAMPLE = 10
 
 SHAPES: list[tuple[int, ...]] = [
     (), (3,), (1,), (0,), (2, 3), (1, 4), (0, 4), (2, 1, 3), (1, 2, 3, 2), (1, 3, 4, 1), (2, 0, 3, 1), (1, 2, 1, 3, 2)]

@@ -18,7 +18,7 @@ from tests.drawn import Outcome
 from tests.drawn._asked import Asked, Input, Size, make
 from tests.drawn._followed import NO_PLACE, UNREADABLE, Said, commands, follow, known_options, named, options, typed
 
-SAMPLE = 24
+SAMPLE = 16
 ROUNDS = 5
 TARGETS = (
     "tosa", "tosa", "tosa", "onnx", "tflite", "stablehlo", "xla-cpu", "ethos-u85-256", "ethos-u55-128", "top", "tflm",

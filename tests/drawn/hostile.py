@@ -29,7 +29,7 @@ from tests.fuzz.single import OPENED
 
 __all__ = ["SAMPLE", "draw"]
 
-SAMPLE = 16
+SAMPLE = 10
 _MODELS = 30
 """Of each format: those that the catalogues of one-op models begin with."""
 _MOST = 4000

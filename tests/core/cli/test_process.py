@@ -105,6 +105,7 @@ def test_killed_at_any_moment(name: str) -> None:
     assert not outcome.wrong, outcome.wrong
 
 
+@pytest.mark.slow
 def test_killed_while_it_converts_many_with_a_cache() -> None:
     """Each model's folder is old or new, and what the cache holds is whole."""
     outcome = kill(signal.SIGKILL, 2, what="many")

@@ -60,7 +60,8 @@ def test_each_model_has_the_artifacts_that_it_has_alone(zoo, tmp_path):
         assert each.report["verification"]["status"] == "passed"
 
 
-@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("workers", [3, 1])
 def test_the_number_of_workers_changes_nothing(zoo, tmp_path, workers):
     convert_all(zoo, "tosa", tmp_path / "two", workers=2)
     convert_all(zoo, "tosa", tmp_path / "other", workers=workers)
@@ -186,6 +187,7 @@ class TestCache:
             convert_all(zoo, "tosa", tmp_path / "out", workers=1, cache=tmp_path / "file" / "cache")
         assert not (tmp_path / "out").exists()
 
+    @pytest.mark.slow
     def test_two_calls_at_once_into_one_folder(self, zoo, tmp_path):
         """Both end well, and what is there is whole."""
         command = [sys.executable, "-m", "transload", "convert", zoo, "-t", "tosa", "-o", tmp_path / "out",
@@ -224,6 +226,7 @@ class TestCache:
         assert files_of(tmp_path / "c") == files_of(tmp_path / "a")
         assert not list(cache.rglob(".transload-*"))
 
+    @pytest.mark.slow
     def test_several_writers_replace_a_damaged_entry(self, zoo, tmp_path):
         """Six copies of a model, at once, by three processes, and an entry that holds half a report."""
         model = zoo / "digits_int8.tflite"

@@ -16,7 +16,7 @@ import tosa_conformance as conformance
 import tosa_conformance_suite as suite
 
 ROOT = Path(__file__).parents[4]
-SAMPLE = 5
+SAMPLE = 4
 
 
 
