@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from transload.engine import run_function
-from transload.errors import RunError
-from transload.ir import BOOL, F32, I32, Block, Dense, Module, Op, Region, TensorType, new_module, set_results, verify
+from transload.errors import ConversionError, RunError, VerifyError
+from transload.ir import BOOL, F32, I4, I32, Block, Dense, Module, Op, Region, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
 from transload.ir.types import INDEX
 from transload_plugins.tosa.build import const, shape_const
@@ -105,6 +107,20 @@ def counter(initial: bool = True) -> Module:
     builder.create("tosa.variable_write", [total], [], {"name": "v"})
     set_results(function, [total], ["out"])
     return module
+
+
+@pytest.mark.parametrize("least", [-7, -8])
+def test_variables_of_four_bits_hold_no_minus_eight(least: int) -> None:
+    """TOSA's int4_t is symmetric about zero: as of constants, verified and when a file is written."""
+    module = new_module()
+    initial = Dense(np.array([7, least], np.int8).astype(ml_dtypes.int4), TensorType((2,), I4))
+    module.body.append(Op("tosa.variable", (), (), {
+        "sym_name": "v", "type": I4, "var_shape": Dense(np.array([2]), TensorType((1,), INDEX)), "initial_value": initial}))
+    function = module.add_function("main", [FOUR], ["x0"])
+    set_results(function, function.regions[0].block.arguments, ["out"])
+    for refused, does in ((VerifyError, verify), (ConversionError, serialize)):
+        with nullcontext() if least == -7 else pytest.raises(refused, match="int4_t ends at -7"):
+            does(module)
 
 
 def test_variables_live_on_between_runs(reference_model: Any) -> None:

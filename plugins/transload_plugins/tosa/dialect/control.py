@@ -21,7 +21,7 @@ from transload.ir.declare import (
     variadic_result,
 )
 
-from .base import TOSA, storage_of
+from .base import TOSA, int4_excess, storage_of
 
 
 @TOSA.op("custom")
@@ -121,6 +121,11 @@ class Variable(DeclaredOp):
     type = attribute(TYPE, "the type of its elements")
     initial_value = attribute(CONSTANT, "what it holds before the first run", optional=True)
     traits = ("effects",)
+
+    @constraint
+    def int4_is_symmetric(op) -> bool | str:
+        """numbers of i4 are from -7 to 7"""
+        return (op.initial_value is not None and int4_excess(op.initial_value)) or True
 
 
 @TOSA.op("variable_write")

@@ -273,6 +273,7 @@ class _GraphWriter:
         shape = _VARIABLE
         if isinstance(initial, Dense):
             shape = _VARIABLE_WITH_DATA
+            self._need_int4(op, initial)
             fields.append(self.whole.constant(initial))
         self.tensors.append(buffer.table(shape, (*fields, 1, buffer.string(name))))
 
@@ -298,11 +299,15 @@ class _GraphWriter:
     def _constant(self, op: Op) -> int:
         value = op.results[0]
         dense = op.attributes["values"]
-        if excess := int4_excess(dense):
-            self.whole.refuse(op, op.name, excess, "hold the numbers in i8")
+        self._need_int4(op, dense)
         name = self.known[value] = self._tensor(op, self._result_name(op, value), value.type, dense)
         self._operator(op.name, (), (name,))
         return name
+
+    def _need_int4(self, op: Op, dense: Dense) -> None:
+        """Refuse numbers of i4 that TOSA's have not."""
+        if excess := int4_excess(dense):
+            self.whole.refuse(op, op.name, excess, "hold the numbers in i8")
 
     def _identity(self, value: Value, name: str) -> int:
         place = self._tensor(None, name, value.type)
