@@ -357,16 +357,21 @@ class AttributeParser(TypeParser):
         except LiteralError as error:
             self.error(str(error), start)
 
-    def _take_constant_type(self) -> Type:
-        """The type after a constant, which has a shape; a `TensorType` only where numpy can hold it."""
+    def _take_constant_type(self, sizes: bool = True) -> Type:
+        """The type after a constant, which has a shape; a `TensorType` only where numpy can hold it.
+
+        Without `sizes` the shape may have open ones, as MLIR has it of data that is only named.
+        """
         self.take(":", "before the constant's type")
         self.skip()
         start = self.pos
         type_ = self.take_type()
         if not isinstance(type_, TensorType):
-            self._need_shape(type_, start)
+            self._need_shape(type_, start, sizes)
             return type_
         if type_.shape is None or not type_.is_static:
+            if not sizes:
+                return BuiltinType(str(type_))
             self.error(f"a constant's type has a static shape; {type_} has not", start)
         if len(type_.shape) > 64 or math.prod([size or 1 for size in type_.shape]) > MAX_ELEMENTS:
             self.error(f"a constant has at most {MAX_ELEMENTS} elements and 64 dimensions", start)
@@ -376,13 +381,13 @@ class AttributeParser(TypeParser):
             return BuiltinType(str(type_))
         return BuiltinType(str(type_)) if isinstance(type_.element, QuantType) else type_
 
-    def _need_shape(self, type_: Type, at: int) -> None:
+    def _need_shape(self, type_: Type, at: int, sizes: bool) -> None:
         """Refuse a type other than tensors' that no constant has. Whether a dialect's own type has a shape, the dialect knows."""
         if isinstance(type_, DialectType):
             return
         if not isinstance(type_, BuiltinType) or not type_.text.startswith(_SHAPED):
             self.error(f"a constant's type has a shape, as a tensor's; {type_} has none", at)
-        if _open_memref(type_.text):
+        if sizes and _open_memref(type_.text):
             self.error(f"a constant's type has a static shape; {type_} has not", at)
 
     def _hex_constant(self, type_: TensorType, start: int, end: int) -> Dense:
@@ -413,7 +418,7 @@ class AttributeParser(TypeParser):
         literal = self.take_match(_resource_key, "the key of a resource")
         key = self.unquoted(literal, start) if literal[0] == '"' else literal
         self.take(">", "after the key")
-        type_ = self._take_constant_type()
+        type_ = self._take_constant_type(sizes=False)
         if not isinstance(type_, TensorType):
             return OpaqueAttr(f"dense_resource<{literal}> : {type_}")
         if key == ELIDED:

@@ -192,6 +192,13 @@ def test_other_ways_to_write_the_same(text, value):
     assert same_attribute(parse_attribute(text), value)
 
 
+@pytest.mark.parametrize("type_", ["tensor<?xi32>", "tensor<*xi32>", "memref<?xi32>"])
+def test_data_that_is_only_named_may_be_of_open_sizes(type_):
+    """As MLIR has it: what is named may be of any shaped type."""
+    text = f"dense_resource<k> : {type_}"
+    assert print_attribute(parse_attribute(text)) == text
+
+
 def test_large_constant_is_hexadecimal():
     array = np.arange(101, dtype=np.int16)
     text = print_attribute(Dense(array))
