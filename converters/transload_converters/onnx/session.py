@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from transload.errors import MissingKernel, RunError
-from transload.ir import Packed4Data
+from transload.ir import dtype_of
 
 from .bundles import element_name
 from .saturation import made_exact, saturates
+from .tensors import PACKED, packed, unpacked
+from .types import ELEMENTS
 
 __all__ = ["Session", "exchanged", "first_line", "told"]
 
@@ -116,11 +118,10 @@ _DTYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(fl
 
 
 _TEXTS = "tensor(string)"
-_CARRIED = {
-    "tensor(bfloat16)": (16, "bfloat16"), "tensor(float8e4m3fn)": (17, "float8_e4m3fn"),
-    "tensor(float8e4m3fnuz)": (18, "float8_e4m3fnuz"), "tensor(float8e5m2)": (19, "float8_e5m2"),
-    "tensor(float8e5m2fnuz)": (20, "float8_e5m2fnuz"), "tensor(uint4)": (21, "uint4"), "tensor(int4)": (22, "int4")}
-"""What onnxruntime does not take from numpy: the number that ONNX has for each type, and the name that ml_dtypes has."""
+_CARRIED = {f"tensor({name})": code for name, code in (
+    ("bfloat16", 16), ("float8e4m3fn", 17), ("float8e4m3fnuz", 18), ("float8e5m2", 19), ("float8e5m2fnuz", 20), ("uint4", 21),
+    ("int4", 22), ("float8e8m0", 24), ("uint2", 25), ("int2", 26))}
+"""What onnxruntime does not take from numpy, by the number that ONNX has for each type."""
 
 
 def exchanged(session: Any, names: Sequence[str], fed: Mapping[str, Any], options: Any = None) -> list[Any]:
@@ -141,39 +142,36 @@ def exchanged(session: Any, names: Sequence[str], fed: Mapping[str, Any], option
     made = onnxruntime.OrtValue
     stored = {name: _bits(np.asarray(array), inputs[name]) for name, array in fed.items()}
     values = {
-        name: made.ortvalue_from_numpy_with_onnx_type(array, _CARRIED[inputs[name]][0])
+        name: made.ortvalue_from_numpy_with_onnx_type(array, _CARRIED[inputs[name]])
         if inputs[name] in _CARRIED else made.ortvalue_from_numpy(array) for name, array in stored.items()}
     results = session.run_with_ort_values(list(names), values, options)
     return [_contents(each, type_) if type_ in _CARRIED else each.numpy() for each, type_ in zip(results, given, strict=True)]
 
 
 def _bits(array: np.ndarray, type_: str) -> np.ndarray:
-    """An array as onnxruntime holds it: numbers that numpy lacks as their bits, those of 4 bits packed in its first half."""
+    """An array as onnxruntime holds it: numbers that numpy lacks as their bits, those of less than a byte packed at its front."""
     array = np.require(array, requirements=["C", "A"])
     if type_ not in _CARRIED:
         return array
-    if not type_.endswith("int4)"):
+    if (bits := PACKED.get(_CARRIED[type_])) is None:
         return array.view(np.dtype(f"u{array.itemsize}"))
-    packed = Packed4Data.of(array, signed=type_ == "tensor(int4)").packed
+    front = np.frombuffer(packed(array.astype(_carried_dtype(type_), copy=False), bits), np.uint8)
     held = np.zeros(array.shape, np.uint8)
-    held.reshape(-1)[: packed.size] = packed
+    held.reshape(-1)[: front.size] = front
     return held
 
 
 def _contents(value: Any, type_: str) -> np.ndarray:
     """A copy of the numbers, of a type that numpy lacks, that a value of onnxruntime on the CPU holds."""
-    shape, dtype = tuple(value.shape()), _carried_dtype(type_)
+    shape, dtype, code = tuple(value.shape()), _carried_dtype(type_), _CARRIED[type_]
     size = math.prod(shape)
-    if type_.endswith("int4)"):
-        packed = np.frombuffer(ctypes.string_at(value.data_ptr(), (size + 1) // 2), np.uint8)
-        return Packed4Data(packed, shape, signed=type_ == "tensor(int4)").numpy()
-    return np.frombuffer(ctypes.string_at(value.data_ptr(), size * dtype.itemsize), dtype).reshape(shape)
+    bits = PACKED.get(code, 8 * dtype.itemsize)
+    held = np.frombuffer(ctypes.string_at(value.data_ptr(), -(-size * bits // 8)), np.uint8)
+    return (unpacked(held, bits, ELEMENTS[code], size) if code in PACKED else held.view(dtype)).reshape(shape)
 
 
 def _carried_dtype(type_: str) -> np.dtype:
-    import ml_dtypes
-
-    return np.dtype(getattr(ml_dtypes, _CARRIED[type_][1]))
+    return dtype_of(ELEMENTS[_CARRIED[type_]])
 
 
 def _fed(entry: Any, inputs: Mapping[str, np.ndarray]) -> Any:

@@ -18,7 +18,7 @@ from transload.ir import ArrayData, Dense, IntegerType, LazyData, MmapData, Pack
 
 from .types import STRING, element_of
 
-__all__ = ["MAX_RANK", "TensorReader", "bytes_needed", "raw_bytes", "strings_of"]
+__all__ = ["MAX_RANK", "PACKED", "TensorReader", "bytes_needed", "packed", "raw_bytes", "strings_of", "unpacked"]
 
 MAX_RANK = 64
 """numpy's limit; no operator has tensors of more dimensions."""
@@ -28,7 +28,7 @@ _MOST = 1 << 56
 _EXTERNAL = 1
 _AT_ONCE = 1 << 20
 """Numbers that are packed at a time, as their bits lie apart then, one a byte: a multiple of 8, to end with a whole byte."""
-_BITS = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
+PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the packed types; the others fill their dtype."""
 
 
@@ -105,7 +105,7 @@ class TensorReader:
         if not needed:
             return ArrayData(np.zeros(sizes(type_), dtype_of(type_.element)))
         dtype = dtype_of(type_.element)
-        if tensor.data_type in _BITS or dtype.kind == "b":
+        if tensor.data_type in PACKED or dtype.kind == "b":
             mapped = MmapData(path, offset, (needed,), np.uint8)
             return LazyData(
                 lambda: _from_bytes(mapped.numpy().data, type_, tensor.data_type).numpy(), sizes(type_), dtype,
@@ -169,7 +169,7 @@ def sizes(type_: TensorType) -> tuple[int, ...]:
 
 def bytes_needed(type_: TensorType, code: int | None) -> int:
     """How many bytes a tensor's numbers take in a file; `code` is None of an element type that ONNX lacks."""
-    bits = (code and _BITS.get(code)) or 8 * dtype_of(type_.element).itemsize
+    bits = (code and PACKED.get(code)) or 8 * dtype_of(type_.element).itemsize
     return -(-type_.num_elements * bits // 8)
 
 
@@ -180,8 +180,8 @@ def _from_bytes(raw: memoryview, type_: TensorType, code: int) -> Any:
     flat = np.frombuffer(raw, np.uint8)
     if code in (21, 22):
         return Packed4Data(flat, shape, signed=element == IntegerType(4))
-    if code in _BITS:
-        return ArrayData(_unpack(flat, _BITS[code], element, type_.num_elements).reshape(shape))
+    if code in PACKED:
+        return ArrayData(unpacked(flat, PACKED[code], element, type_.num_elements).reshape(shape))
     if dtype.kind == "b":  # any byte but 0 is true
         return ArrayData((flat != 0).reshape(shape))
     if not flat.size:
@@ -189,7 +189,7 @@ def _from_bytes(raw: memoryview, type_: TensorType, code: int) -> Any:
     return ArrayData(flat.view(dtype.newbyteorder("<")).view(dtype).reshape(shape))
 
 
-def _unpack(flat: np.ndarray, bits: int, element: Type, size: int) -> np.ndarray:
+def unpacked(flat: np.ndarray, bits: int, element: Type, size: int) -> np.ndarray:
     """Elements of `bits` bits, the first in the lowest bits of the first byte, one a byte of their dtype."""
     stream = np.unpackbits(flat, bitorder="little")[: size * bits].reshape(size, bits)
     codes = np.packbits(stream, axis=1, bitorder="little").reshape(size)
@@ -204,17 +204,21 @@ def _unpack(flat: np.ndarray, bits: int, element: Type, size: int) -> np.ndarray
 def raw_bytes(dense: Dense, type_: TensorType, code: int) -> bytes:
     """The numbers of a constant as `raw_data` has them, little-endian; `type_` has the element type that ONNX calls `code`."""
     array = np.ascontiguousarray(dense.numpy())
-    bits = _BITS.get(code)
+    bits = PACKED.get(code)
     if bits is None:
         return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-    codes = array.reshape(-1).astype(dtype_of(type_.element), copy=False).view(np.uint8)
-    return b"".join(_pack(codes[start : start + _AT_ONCE], bits) for start in range(0, codes.size, _AT_ONCE))
+    return packed(array.astype(dtype_of(type_.element), copy=False), bits)
 
 
-def _pack(codes: np.ndarray, bits: int) -> bytes:
-    """The lowest `bits` bits of each byte, the first number's in the lowest ones of the first byte: what `_unpack` takes."""
-    apart = np.unpackbits(codes.reshape(-1, 1), axis=1, count=bits, bitorder="little")
-    return np.packbits(apart, bitorder="little").tobytes()
+def packed(array: np.ndarray, bits: int) -> bytes:
+    """The lowest `bits` bits of each byte, the first number's in the lowest ones of the first byte: what `unpacked` takes."""
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+    def part(some: np.ndarray) -> bytes:
+        apart = np.unpackbits(some.reshape(-1, 1), axis=1, count=bits, bitorder="little")
+        return np.packbits(apart, bitorder="little").tobytes()
+
+    return b"".join(part(codes[start : start + _AT_ONCE]) for start in range(0, codes.size, _AT_ONCE))
 
 
 def strings_of(tensor: Any) -> list[str]:

@@ -129,25 +129,37 @@ def test_numbers_of_bf16_go_in_and_come_out(shape: tuple[int, ...], keep: bool, 
     np.testing.assert_array_equal(found["z"].astype(np.float32), (wide * 3).astype(ml_dtypes.bfloat16).astype(np.float32))
 
 
-SMALL = {"INT4": "int4", "UINT4": "uint4", "FLOAT8E4M3FN": "float8_e4m3fn", "FLOAT8E4M3FNUZ": "float8_e4m3fnuz",
-         "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz"}
+SMALL = {"INT2": "int2", "UINT2": "uint2", "INT4": "int4", "UINT4": "uint4", "FLOAT8E4M3FN": "float8_e4m3fn",
+         "FLOAT8E4M3FNUZ": "float8_e4m3fnuz", "FLOAT8E5M2": "float8_e5m2", "FLOAT8E5M2FNUZ": "float8_e5m2fnuz"}
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (2, 4), (), (0, 3)])
 @pytest.mark.parametrize("name", SMALL)
-def test_numbers_of_8_and_4_bits_go_in_and_come_out(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
-    """onnxruntime takes none from numpy, and gives no numbers of 4 bits to it, of which two are in a byte."""
+def test_numbers_of_8_4_and_2_bits_go_in_and_come_out(name: str, shape: tuple[int, ...], tmp_path: Path) -> None:
+    """onnxruntime takes none from numpy, and gives none of 4 and 2 bits to it, of which several are in a byte."""
     kind, dtype = getattr(TensorProto, name), np.dtype(getattr(ml_dtypes, SMALL[name]))
-    least = 0 if name == "UINT4" else -8
-    x = np.resize(np.arange(least, 8), shape).astype(dtype)
+    numbers = {"UINT2": range(4), "INT2": range(-2, 2), "UINT4": range(8)}.get(name, range(-8, 8))
+    x = np.resize(np.array(numbers), shape).astype(dtype)
     nodes = [node("Transpose", ["x"], ["y"]), node("Cast", ["x"], ["f"], to=TensorProto.FLOAT)]
-    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, ["y", "f"], opset=21)
+    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, ["y", "f"], opset=25)
     model.graph.input[0].type.tensor_type.elem_type = kind
     (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     found = runtime.open_model(file)({"x": x})
     np.testing.assert_array_equal(found["f"], x.astype(np.float32))
     assert found["y"].dtype == dtype
     np.testing.assert_array_equal(found["y"].astype(np.float32), x.T.astype(np.float32))
+
+
+def test_powers_of_two_go_in_and_come_out(tmp_path: Path) -> None:
+    """FLOAT8E8M0, which onnxruntime only casts."""
+    nodes = [node("Cast", ["x"], ["y"], to=TensorProto.FLOAT), node("Cast", ["y"], ["z"], to=TensorProto.FLOAT8E8M0)]
+    model = make_model(nodes, {"x": np.zeros(3, np.float32)}, ["y", "z"], opset=25)
+    model.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT8E8M0
+    (file := tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    x = np.array([1, 0.25, 2.0**100], ml_dtypes.float8_e8m0fnu)
+    found = runtime.open_model(file)({"x": x})
+    np.testing.assert_array_equal(found["y"], x.astype(np.float32))
+    assert found["z"].dtype == x.dtype and found["z"].tolist() == x.tolist()
 
 
 @pytest.mark.parametrize("element", ["i4", "f8E4M3FN"])
