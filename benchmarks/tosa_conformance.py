@@ -147,6 +147,11 @@ def _as_judged(array: np.ndarray, data_type: str) -> np.ndarray:
 def _run_operator(task: tuple[Path, str, str, int | None]) -> list[Outcome]:
     """All tests of an operator and profile, made and run."""
     root, operator, profile, sample = task
+    with suite.held(root, operator, profile):
+        return _make_and_run(root, operator, profile, sample)
+
+
+def _make_and_run(root: Path, operator: str, profile: str, sample: int | None) -> list[Outcome]:
     try:
         folders = suite.make_tests(root, operator, profile, sample)
     except Exception as error:  # the suite's generator: whatever stops it

@@ -4,7 +4,7 @@ The generator's own command makes tests one process at a time and converts them 
 called: the tests of an operator are listed and selected exactly as the command does, with its seed, and written.
 A sample is drawn from all that are listed, for the selection takes longer than to write a sample. A test is a
 folder with `desc.json`, `test.tosa` and its inputs; the results that implementations are compared with are made
-by the reference model when first needed.
+by the reference model when first needed. Each appears when it is whole, and its folder is one process's at a time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,16 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from transload.scratch import Hold
 
 SPECIFICATION = "1.0.2"
 PROFILES = {"int": "tosa-pro-int", "fp": "tosa-pro-fp"}
@@ -195,7 +199,10 @@ def _is_large(test: Any) -> bool:
 
 
 def make_tests(root: Path, operator: str, profile: str, sample: int | None = None) -> list[Path]:
-    """The folders of an operator's tests of one profile, made where they are not there; at most `sample` of them."""
+    """The folders of an operator's tests of one profile, made where they are not there; at most `sample` of them.
+
+    Several processes call it within `held`.
+    """
     folder = cache_folder(root) / profile / operator
     whole, some = folder / "all.json", folder / f"sample-{sample}.json"
     for index in (some, whole) if sample is not None else (whole,):
@@ -204,32 +211,49 @@ def make_tests(root: Path, operator: str, profile: str, sample: int | None = Non
             chosen = {name for name, _, _ in entries}
             if sample is not None and index == whole:
                 chosen = _sampled(entries, sample)
-            return [folder / name for name in sorted(chosen)]
-    folder.mkdir(parents=True, exist_ok=True)
+            if all((folder / name).is_dir() for name in chosen):
+                return [folder / name for name in sorted(chosen)]
+    made = folder / ".made"  # a test lies here until it is whole; what is here now, a stopped process left
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir(parents=True)
     with contextlib.redirect_stdout(io.StringIO()):
-        batches = [_listed(command, folder, sample is None) for command in _commands(operator, profile)]
+        batches = [_listed(command, made, sample is None) for command in _commands(operator, profile)]
         entries = list({
             str(test): (str(test), test.isError(), _is_large(test)) for _, tests in batches for test in tests}.values())
         chosen = {name for name, _, _ in entries} if sample is None else _sampled(entries, sample)
         for maker, tests in batches:
             for test in tests:
-                if str(test) in chosen and not (folder / str(test) / "desc.json").is_file():
-                    _write(maker, test, folder)
+                if str(test) in chosen and not (folder / str(test)).is_dir():
+                    _write(maker, test, made, folder)
+    shutil.rmtree(made)
     written = [entry for entry in entries if entry[0] in chosen]
-    index = whole if sample is None else some
-    partial = index.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps(written))
-    partial.replace(index)
+    _write_whole(whole if sample is None else some, json.dumps(written))
     return [folder / name for name in sorted(chosen)]
 
 
-def _write(maker: Any, test: Any, folder: Path) -> None:
-    """Write one test, which the maker puts below a folder of the operator's name, straight into `folder`."""
+def _write(maker: Any, test: Any, made: Path, folder: Path) -> None:
+    """Write one test, which the maker puts below a folder of the operator's name in `made`, into `folder` when it is whole."""
     maker.serializeTest(test)
-    made = next(path for path in folder.glob(f"*/{test}") if path.is_dir())
-    made.rename(folder / str(test))
-    with contextlib.suppress(OSError):
-        made.parent.rmdir()
+    next(path for path in made.glob(f"*/{test}") if path.is_dir()).rename(folder / str(test))
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file that is there when it is whole: who is stopped leaves none."""
+    partial = file.with_suffix(f".{os.getpid()}")
+    partial.write_text(text)
+    partial.replace(file)
+
+
+@contextlib.contextmanager
+def held(root: Path, operator: str, profile: str) -> Iterator[None]:
+    """Alone with an operator's tests of one profile: other processes that make or judge them wait; a stopped one holds none."""
+    folder = cache_folder(root) / profile / operator
+    folder.mkdir(parents=True, exist_ok=True)
+    hold = Hold(folder)
+    try:
+        yield
+    finally:
+        hold.let_go()
 
 
 def expected_results(test: Path, description: dict[str, Any]) -> str:
@@ -245,7 +269,7 @@ def expected_results(test: Path, description: dict[str, Any]) -> str:
         "--test_desc", str(test / "desc.json"), "--precise_mode=1"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     status = {0: "valid", 1: "unpredictable", 2: "error"}.get(ran.returncode, "failed")
-    note.write_text(status)
+    _write_whole(note, status)
     return status
 
 
@@ -260,8 +284,6 @@ def forget_large_results(test: Path, description: dict[str, Any]) -> None:
 
 @cache
 def _binary(name: str) -> Path:
-    import shutil
-
     found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
     if found is None:
         raise FileNotFoundError(f"{name} of tosa-tools is not on the path")

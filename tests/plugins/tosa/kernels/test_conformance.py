@@ -6,7 +6,9 @@ The tests are made on the first run, by the generator of tosa-tools, and kept in
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,15 @@ ROOT = Path(__file__).parents[4]
 SAMPLE = 4
 
 
+def _need_suite() -> None:
+    if missing := suite.available():
+        pytest.skip(missing)
+
 
 @pytest.fixture(scope="module")
 def outcomes() -> list[Any]:
     """Of every operator, as many tests."""
-    missing = suite.available()
-    if missing:
-        pytest.skip(missing)
+    _need_suite()
     jobs = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     return conformance.run_suite(ROOT / "build" / "conformance", sample=SAMPLE, jobs=jobs)
 
@@ -80,3 +84,29 @@ def test_the_judge_sees_a_wrong_number(outcomes: list[Any]) -> None:
         changed.reshape(-1)[-1] = 7 if changed.reshape(-1)[-1] != 7 else 8
         assert conformance._judge(folder, description, name, file, changed)
         assert conformance._judge(folder, description, name, file, np.concatenate([ours.reshape(-1), ours.reshape(-1)]))
+
+
+def test_tests_that_a_stopped_run_made_in_part_are_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _need_suite()
+    with monkeypatch.context() as patched:
+        def stopped(maker: Any, test: Any, *folders: Path) -> None:
+            maker.serializeTest(test)
+            next(folders[0].glob(f"*/{test}/*.tosa")).unlink()
+            raise KeyboardInterrupt
+
+        patched.setattr(suite, "_write", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            suite.make_tests(tmp_path, "abs", "fp", 2)
+    made = suite.make_tests(tmp_path, "abs", "fp", 2)
+    assert made and all((folder / json.loads((folder / "desc.json").read_text())["tosa_file"]).is_file() for folder in made)
+    assert {path.name for path in suite.cache_folder(tmp_path).glob("fp/abs/*")} == {*(f.name for f in made), "sample-2.json"}
+    shutil.rmtree(made[0])  # half a cache is none
+    assert suite.make_tests(tmp_path, "abs", "fp", 2) == made and made[0].is_dir()
+
+
+def test_processes_that_make_tests_at_once_wait_for_each_other(tmp_path: Path) -> None:
+    _need_suite()
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        both = pool.map(conformance._run_operator, [(tmp_path, "abs", "fp", 3)] * 2, chunksize=1)
+    assert both[0] == both[1]
+    assert not [o for o in both[0] if o.outcome not in conformance.GOOD]
