@@ -79,6 +79,7 @@ def test_a_model_whose_name_is_as_long_as_names_can_be(examples: Path, tmp_path:
     assert "File name too long" in capsys.readouterr().err
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
 def test_a_name_that_is_not_utf_8(examples: Path, tmp_path: Path, locale: str) -> None:
     model = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xc3 model.tflite"))

@@ -561,6 +561,7 @@ def test_engines_are_made_ready_once(digits: Path, tmp_path: Path, monkeypatch: 
     assert asked.count(9) == places(made).count(("host", "picky"))  # the chip runs its own
 
 
+@pytest.mark.slow
 def test_many_models_with_one_host_and_a_cache(examples: Path, tmp_path: Path, cli: Any) -> None:
     """What was made for one host is not taken for another."""
     zoo = [examples / "digits" / name for name in ("digits_float.onnx", "digits_int8.tflite")]

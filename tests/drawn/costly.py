@@ -25,7 +25,7 @@ from tests.drawn._limited import limited
 
 __all__ = ["SAMPLE", "draw"]
 
-SAMPLE = 5
+SAMPLE = 3
 _BUDGET = "elements=4194304,products=268435456,seconds=4,rounds=4"
 """A thousandth of what is allowed: what is not counted takes as long as it would otherwise."""
 _TARGETS = ("tosa", "stablehlo", "tflite", "onnx", "ethos-u85-256", "tp-small", "iree-llvm-cpu")

@@ -31,6 +31,8 @@ AHEAD = 3
 """Tasks that are under way or wait, for each worker."""
 ANSWER = 60.0
 """Seconds that a scheduler has to answer in."""
+CONNECTION = 10.0
+"""Seconds that a scheduler may take until it lets a client connect."""
 _LIMITS = Limits(seconds=7 * 24 * 3600.0, memory=0.9, file=0)
 NEEDS: tuple[str, ...] = ()
 """Packages besides Transload's that tasks are in."""
@@ -178,7 +180,7 @@ class _Cluster:
                              hint="pip install 'transload[dask]'") from None
         self._own = not isinstance(scheduler, Client)
         try:
-            self._client = _connected(lambda: Client(str(scheduler), timeout=10)) if self._own else scheduler
+            self._client = _connected(lambda: Client(str(scheduler), timeout=CONNECTION)) if self._own else scheduler
         except (OSError, ValueError, TypeError) as error:
             raise UsageError(f"no Dask scheduler answers at {scheduler}: {error}") from None
         self._under_way: set[Any] = set()

@@ -112,6 +112,7 @@ def test_killed_while_it_converts_many_with_a_cache() -> None:
     assert not outcome.wrong, outcome.wrong
 
 
+@pytest.mark.slow
 def test_killed_while_it_calibrates() -> None:
     """The table, its histograms and their picture are of one calibration."""
     outcome = kill(signal.SIGKILL, 2, what="calibrate")
@@ -150,6 +151,7 @@ def test_ctrl_c_while_the_command_is_imported() -> None:
         assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["digits_int8.tflite", "digits_float.onnx"])
 def test_names_that_are_no_utf_8(name: str, examples: Path, tmp_path: Path) -> None:
     """The runtimes that judge take none, and are given what is in the file."""

@@ -169,8 +169,9 @@ def test_impossible_numbers_of_workers_are_refused(workers):
         Crew(workers)
 
 
-def test_a_scheduler_that_is_not_there_is_said():
+def test_a_scheduler_that_is_not_there_is_said(monkeypatch):
     pytest.importorskip("distributed")
+    monkeypatch.setattr("transload.scale.crew.CONNECTION", 0.5)
     with pytest.raises(UsageError, match="no Dask scheduler answers"):
         Crew(scheduler="tcp://127.0.0.1:9")
 

@@ -64,7 +64,8 @@ def test_it_goes_on_from_what_was_measured(client: Any, data: Path, labels: list
     assert spread.as_dict() == alone.as_dict()
 
 
-def test_no_scheduler_answers(data: Path, labels: list[int]) -> None:
+def test_no_scheduler_answers(data: Path, labels: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("distributed")
+    monkeypatch.setattr("transload.scale.crew.CONNECTION", 0.5)
     with pytest.raises(UsageError, match="no Dask scheduler answers"):
         transload.evaluate([DIGITS / "digits_float.onnx"], data, labels=labels, scheduler="tcp://127.0.0.1:9")

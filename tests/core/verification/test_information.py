@@ -290,8 +290,8 @@ def test_further_than_the_ways_are_apart_is_not() -> None:
     assert not ways(0.0).judge(given, actual, [0], [inputs(1), inputs(2)]).excused
 
 
-def qdq_model(path: Path) -> Path:
-    """Forty quantized matrix products one after the other: roundings add up, and differ between onnxruntime's levels."""
+def qdq_model(path: Path, layers: int = 40) -> Path:
+    """Quantized matrix products one after the other: roundings add up, and differ between onnxruntime's levels."""
     from onnx import TensorProto, helper, numpy_helper
 
     generator = np.random.default_rng(0)
@@ -308,7 +308,7 @@ def qdq_model(path: Path) -> Path:
         return f"{name}_d"
 
     last = qdq("x", 0.031, 128)
-    for layer in range(40):
+    for layer in range(layers):
         weight = constant(f"w{layer}", generator.integers(-127, 128, (32, 32)).astype(np.int8))
         scale, zero = constant(f"ws{layer}", np.float32(0.0042)), constant(f"wz{layer}", np.int8(0))
         nodes.append(helper.make_node("DequantizeLinear", [weight, scale, zero], [f"wd{layer}"]))

@@ -33,6 +33,7 @@ def samples() -> list[dict[str, np.ndarray]]:
     return [{"x0": random.normal(size=(32, 16)).astype(np.float32)} for _ in range(24)]
 
 
+@pytest.mark.slow
 def test_best_says_what_was_tried_and_is_the_same_again(network: Module, samples: Any) -> None:
     made = quantize_at_hub(network, "int8", samples, {"effort": "best"})
     told = made.report["effort"]
