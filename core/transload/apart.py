@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .errors import UsageError
 
-__all__ = ["inputs_kept", "need_apart", "need_free", "note_read", "note_written", "written_again"]
+__all__ = ["inputs_kept", "is_noted", "need_apart", "need_free", "note_read", "note_written", "written_again"]
 
 _READ, _WRITTEN = "is read here", "has just been written"
 _HINT = "write to another file or folder"
@@ -106,6 +106,12 @@ def _note(paths: Iterable[Path | None], why: str) -> None:
     if kept is not None:
         with suppress(FileNotFoundError):  # of the current folder: no file is in one that was removed
             kept.add((path.absolute() for path in paths if path is not None), why)  # with its `..`: what is above a link's end
+
+
+def is_noted(path: Path) -> bool:
+    """Whether a file is one that `need_free` refuses."""
+    kept = _kept.get()
+    return kept is not None and kept.at(path) is not None
 
 
 def need_free(*paths: Path) -> None:

@@ -27,7 +27,7 @@ from .errors import (
     UsageError,
     merge_findings,
 )
-from .file_formats import HEAD, file_of, foreign_content, reader_for, writer_for
+from .file_formats import HEAD, file_as_written, foreign_content, reader_for, writer_for
 from .files import atomic_path, is_file, need_file, reason_of
 from .garbage import rare_collections
 from .given import ONLY, by_own_names
@@ -106,7 +106,7 @@ def load(
     if path is not None:
         file = Path(path)
         need_file(file)
-        source = Source(path=file_of(file), name=str(file), function=function)
+        source = Source(path=file_as_written(file), name=str(file), function=function)
     else:
         if format is None:
             raise UsageError("load(text=...) needs a format=", hint=f"formats: {', '.join(sorted(host().readers))}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .apart import inputs_kept, need_free, note_read, note_written
+from .apart import inputs_kept, is_noted, need_free, note_read, note_written
 from .api import InputSpec, loaded, model_of
 from .artifact_set import REPORT, replaced_folder
 from .chosen_target import limits_of, target_named, target_options, usable_target
@@ -267,7 +267,7 @@ class _Work:
         self.report.format, self.report.ops_in = self.source.source_format, op_counts(self.source)
         self.digests.add(self.source.beside)
         note_read(self.path, *self.source.beside)
-        need_free(*(self.directory / name for name in files_of_report(self.directory)))  # which go
+        need_free(*(self.directory / name for name in files_of_report(self.directory, where=is_noted)))  # which go
         if self.mode != "no":
             from .verification.runtimes import judged_format, warm_runtime
 

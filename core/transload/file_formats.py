@@ -13,13 +13,13 @@ from .files import is_file, is_folder, reason_of
 from .mistaken import knows, mistaken
 from .plugin import Reader, Source, resolve
 from .plugin_host import host
-from .reported import in_its_place, one_of_these, report_in, unreported
+from .reported import in_its_place, need_as_written, one_of_these, report_in, unreported
 from .shell import quoted
 
 if TYPE_CHECKING:
     from .plugin import ForeignFormat, Writer
 
-__all__ = ["HEAD", "file_of", "file_of_folder", "foreign_content", "model_file", "reader_for", "writer_for"]
+__all__ = ["HEAD", "file_as_written", "file_of", "file_of_folder", "foreign_content", "model_file", "reader_for", "writer_for"]
 
 Named = TypeVar("Named", Reader, "Writer")
 HEAD = 4096
@@ -63,6 +63,14 @@ def _written_in(folder: Path) -> Path | None:
 def file_of(path: Path) -> Path:
     """The file that a model is read from: itself, or that in the folder that it is. `ReadError` for any other folder."""
     return model_file(path) if is_folder(path) else path
+
+
+def file_as_written(path: Path) -> Path:
+    """`file_of`, of the folder of a conversion where no file is another than it wrote: `ReadError` where one is."""
+    file = file_of(path)
+    if file != path and file_of_folder(path) is None and (report := report_in(path)) is not None:
+        need_as_written(path, path, report, _suffixes())
+    return file
 
 
 def reader_for(source: Source) -> Reader:

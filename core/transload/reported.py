@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -16,11 +16,12 @@ from .errors import ReadError
 from .files import is_file, is_folder
 from .foreign import need_own
 from .json_text import of_json_text
+from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 
 __all__ = [
-    "changed_since", "files_of_report", "in_its_place", "is_report_of_others", "one_of_these", "relied_on", "report_in",
-    "unreported", "written_with"]
+    "changed_since", "files_of_report", "in_its_place", "is_report_of_others", "need_as_written", "one_of_these", "relied_on",
+    "report_in", "unreported", "written_with"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -93,14 +94,16 @@ def _json_of(file: Path) -> Any:
         return None
 
 
-def files_of_report(directory: Path) -> list[str]:
+def files_of_report(directory: Path, where: Callable[[Path], bool] = lambda file: True) -> list[str]:
     """The files of a directory that an earlier conversion wrote, by its report, as far as they are what it wrote.
 
+    Those alone `where` that holds: of others no digest is computed, which of large files takes seconds.
     Raises `UsageError` where the report is another program's: it would be written over.
     """
     need_own(directory / REPORT, "schema", _OWN)
     report = report_in(directory) or {"files": {}}
-    return [name for name in report["files"] if _is_in_place(directory, name) and is_as_written(directory, report, name)]
+    return [name for name in report["files"]
+            if where(directory / name) and _is_in_place(directory, name) and is_as_written(directory, report, name)]
 
 
 def _is_in_place(folder: Path, name: str) -> bool:
@@ -122,6 +125,20 @@ def changed_since(folder: Path, report: Mapping[str, Any], names: Collection[str
     """
     known = [name for name in report["digests"] if names is None or name in names]
     return [folder / name for name in known if is_file(folder / name) and not is_as_written(folder, report, name)]
+
+
+def need_as_written(path: Path, folder: Path, report: Mapping[str, Any], suffixes: Sequence[str]) -> None:
+    """Raise `ReadError` where a file of the folder that a `path` leads to is not what the conversion wrote (`changed_since`).
+
+    The hint names files of these `suffixes`, which can be given as they are.
+    """
+    if changed := changed_since(folder, report):
+        since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
+        images = "".join(f" with a copy of {quoted(file)} as --preprocess" for file in changed if file.name == IMAGES)
+        as_it_is = one_of_these([folder / name for name in report["files"]], suffixes)
+        raise ReadError(
+            f"{path}: {', '.join(map(quoted, changed))} {since}, by the digest in {REPORT}",
+            hint=f"convert again{images}{f'; as it is now, {as_it_is}' if as_it_is else ''}")
 
 
 def relied_on(folder: Path, report: Mapping[str, Any]) -> list[Path]:

@@ -47,8 +47,7 @@ from .partitioning import TARGET
 from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
-from .reported import changed_since, one_of_these, relied_on, report_in
-from .samples.preprocess import FILE as IMAGES
+from .reported import need_as_written, relied_on, report_in
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .sizes_text import sizes_text
@@ -239,7 +238,7 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
     if not files:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
-    _need_as_written(path, folder, report)
+    need_as_written(path, folder, report, readable_suffixes())
     if report["partition"] is not None:
         return _in_parts(folder, report)
     program, emitted = program_among(files, name), Emitted(files, report["target_report"])
@@ -260,17 +259,6 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     return Written(_read(program, report), None, (note, note))
-
-
-def _need_as_written(path: Path, folder: Path, report: Mapping[str, Any]) -> None:
-    """Raise `ReadError` where a file that is there is not what the conversion wrote, by the digests in its report."""
-    if changed := changed_since(folder, report):
-        since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
-        images = "".join(f" with a copy of {quoted(file)} as --preprocess" for file in changed if file.name == IMAGES)
-        as_it_is = one_of_these([folder / name for name in report["files"]], readable_suffixes())
-        raise ReadError(
-            f"{path}: {', '.join(map(quoted, changed))} {since}, by the digest in {REPORT}",
-            hint=f"convert again{images}{f'; as it is now, {as_it_is}' if as_it_is else ''}")
 
 
 def _by_itself(

@@ -15,6 +15,7 @@ import pytest
 
 import transload
 from transload.cli import run
+from transload.digests import Digest
 from transload.errors import ReadError, RunError, TransloadError, UsageError
 from transload.plugin_host import host
 
@@ -310,6 +311,20 @@ def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Ca
         with pytest.raises(ReadError, match=f"{name} was changed since it was written") as refused:
             transload.run(path, given)
         assert refused.value.hint == f"convert again; as it is now, a file can be given in its place: {tmp_path / name}"
+    with pytest.raises(ReadError) as unread:
+        transload.load(tmp_path)
+    assert unread.value.message == refused.value.message.replace("/report.json:", ":", 1)
+    assert unread.value.hint == refused.value.hint
+
+
+def test_what_goes_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an earlier conversion wrote is removed where it is as it was: its digest took seconds, twice, of a large file."""
+    transload.convert(summing(), "tosa", tmp_path, verify=False)
+    (file,) = tmp_path.glob("*.tosa")
+    looked, own = list[Path | None](), Digest.__init__
+    monkeypatch.setattr(Digest, "__init__", lambda self, path: (looked.append(path), own(self, path))[1])
+    transload.convert(summing(), "tosa", tmp_path, verify=False)
+    assert looked.count(file) == 1
 
 
 def test_reports_without_digests_are_read(tmp_path: Path) -> None:
