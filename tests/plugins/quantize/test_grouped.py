@@ -122,6 +122,9 @@ def test_minus_eight_is_in_bytes_in_tosa(
     wanted = next(iter(transload.run(made, given[0], engine="reference").values()))
     lowered = transload.lower(made, "tosa", int4=True)
     assert {str(op.operands[1].element) for op in lowered.ops() if "conv" in op.name} == {element}
+    told = [note for note in lowered.notes if "of 4 bits in the model, and of bytes here" in note]
+    assert len(told) == (least == -8)
+    assert not any("of bytes here" in note for note in transload.lower(made, "tosa").notes)  # as it was asked for
     np.testing.assert_array_equal(judged(lowered, "tosa", given[0], tmp_path).reshape(wanted.shape), wanted)
 
 
