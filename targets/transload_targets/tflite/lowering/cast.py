@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import constant, emit, need_rounding, retyped
+from .common import LITERT_ROUNDING, constant, emit, need_rounding, retyped
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -31,7 +31,7 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
         if op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
             raise Unsupported(
                 f"it rounds {op.round_mode}, and LiteRT's QUANTIZE halves away from zero",
-                "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+                LITERT_ROUNDING)
         value = op.input if isinstance(source, FloatType) else emit(rw, "cast", op.input, like=op.input, element=F32)
         if value.element != F32:
             value = emit(rw, "cast", value, like=value, element=F32)

@@ -38,10 +38,10 @@ from transload_hub.permuting import merged
 from transload_hub.scales import quantize_float32
 
 __all__ = [
-    "NO_HALVES", "activated", "activated_wholly", "axes_of", "between", "compared_in", "constant", "dequantized", "emit",
-    "fused", "int32", "ints", "is_narrow", "left_float", "need_floats", "need_quantized_alike", "need_rounding",
-    "permuted_constant", "quant", "quantized_result", "real", "reshape", "retyped", "same_numbers", "signed", "static_shape",
-    "stored_as_result", "transpose", "widened", "wider",
+    "A_STEP_AWAY", "LITERT_ROUNDING", "NO_HALVES", "activated", "activated_wholly", "axes_of", "between", "compared_in",
+    "constant", "dequantized", "emit", "fused", "int32", "ints", "is_narrow", "left_float", "need_floats",
+    "need_quantized_alike", "need_rounding", "permuted_constant", "quant", "quantized_result", "real", "reshape",
+    "retyped", "same_numbers", "signed", "static_shape", "stored_as_result", "transpose", "widened", "wider",
 ]
 
 NO_HALVES = (
@@ -260,6 +260,11 @@ def quantized_result(op: Op) -> QuantType | None:
     return quant(op.results[0])
 
 
+A_STEP_AWAY = ": many numbers may be another integer by 1 then, which --tolerance integer=2 allows (more, where steps add up)"
+"""What to know of `rounding=litert`: a scale that is twice another has every second number stand midway between two integers."""
+LITERT_ROUNDING = f"--option rounding=litert takes LiteRT's rounding{A_STEP_AWAY}"
+
+
 def need_rounding(op: Op, rw: Rewriter, *words: str, operator: str) -> None:
     """Refuse an op whose quantized result is rounded by none of the `words`, which are what LiteRT's operator does.
 
@@ -271,7 +276,7 @@ def need_rounding(op: Op, rw: Rewriter, *words: str, operator: str) -> None:
     if word not in words:
         raise Unsupported(
             f"its result is rounded {word!r}, and LiteRT's {operator} rounds {words[0]!r}",
-            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+            LITERT_ROUNDING)
 
 
 _SUMS_MOVED_UP = {"top.Add": (20, 15), "top.Sub": (20, 15), "top.SquaredDifference": (14, 14)}

@@ -19,6 +19,7 @@ from transload_hub import tables
 from transload_hub.build import need_place
 
 from .common import (
+    LITERT_ROUNDING,
     activated,
     constant,
     emit,
@@ -202,7 +203,7 @@ def _wide_bias(rw: Rewriter, value: Value, bias: Value | None) -> Value | None:
     if rw.options.get("rounding") != "litert":
         raise Unsupported(
             "its sums have 32 bits, as those of bytes; those of LiteRT's DEPTHWISE_CONV_2D of 16 bits have 64, rounded otherwise",
-            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+            LITERT_ROUNDING)
     array = rw.need_constant(bias, "the bias of a depthwise convolution of 16 bits")
     return constant(rw, Dense(array.astype(np.int64)), held.replace(storage=I64, storage_min=None, storage_max=None))
 

@@ -18,7 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.ops import TOP
 
-from .common import constant, dequantized, emit, left_float, quant
+from .common import A_STEP_AWAY, constant, dequantized, emit, left_float, quant
 
 __all__ = ["table_for"]
 
@@ -91,8 +91,8 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
         values = *op.operands, op.results[0]
         held = ", ".join(dict.fromkeys(str(value.element_or_none) for value in values))
         in_floats = all(kind is None or kind.storage in (I8, UI8, I16) for kind in map(quant, values))
-        otherwise = "; --option rounding=litert has it computed in floats, and rounded behind that" if in_floats else ""
-        raise Unsupported(f"LiteRT has no kernel of it for {held}", f"{left_float(op)}{otherwise}")
+        otherwise = f"; --option rounding=litert has it computed in floats, and rounded behind that{A_STEP_AWAY}"
+        raise Unsupported(f"LiteRT has no kernel of it for {held}", f"{left_float(op)}{otherwise if in_floats else ''}")
     operands = [dequantized(rw, value) for value in op.operands]
     types = [result.tensor_type.with_element(F32) if quant(result) is not None else result.type for result in op.results]
     attributes = {key: value for key, value in op.attributes.items() if key != "rounding"}

@@ -18,6 +18,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 
 from .common import (
+    LITERT_ROUNDING,
     activated,
     activated_wholly,
     emit,
@@ -146,7 +147,7 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
     if value is not op.input and rw.options.get("rounding") != "litert":
         raise Unsupported(
             "its sums are rounded as those of bytes are; LiteRT's BATCH_MATMUL gives 16 bits of 16 bits alone, rounded otherwise",
-            "--option rounding=litert takes LiteRT's rounding, which may give another integer by 1")
+            LITERT_ROUNDING)
     value, right = _signed(rw, value), _signed(rw, right)
     if value.rank == 1:
         value = reshape(rw, value, (1, *static_shape(value)))
