@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from ..ir import Module
 from ..plugin import Runtime, resolve
 from ..worker import ChildEnded
 from .bounds import has_bounds
+from .choosing import MOST_TIED, choosing_inputs
 from .differences import TensorDifference, compare_outputs
 from .drawn import Drawn
 from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
 from .excuses import Excuses
 from .following import Inputs
+from .further import further_inputs, in_time, many_inputs
 from .information import is_nan_throughout
 from .kinds import OutputKinds
 from .last_bits import moved_by_roundings
@@ -52,6 +55,8 @@ class AsConverted:
         self._source, self._hub, self._result, self._runtime, self.kinds = source, hub, result, runtime, kinds
         self._reference = Reference(source, runtime, hub)
         self._reference.take(execute)
+        self._tied = 0
+        """On how many inputs choices were others, and excused."""
         self._excuses = Excuses(self._reference, hub, Running(result, "auto"), kinds, "auto", Drawn(of_ways))
 
     def first(
@@ -67,6 +72,7 @@ class AsConverted:
             if found.broken:
                 found.open = self._at_edges(given, actual, found.broken)
         found.broken = {place: reasons for place, reasons in found.broken.items() if place not in found.open}
+        self._tied += bool(limits.keys() & self.kinds.chosen and not found.broken)
         return found
 
     def further(
@@ -83,11 +89,25 @@ class AsConverted:
         moved = self.kinds.limits_broken(own, exact=frozenset())
         return {place: reasons for place, reasons in broken.items() if place not in moved}
 
-    def reaching(self, seed: int) -> Iterator[Inputs]:
+    def drawn(self, seed: int) -> Iterator[Inputs]:
+        """The inputs after the first that a conversion is judged on, too, where none are given."""
+        about = self._source, self._hub, self._result
+        yield from further_inputs(*about, seed)
+        if self._is_of_floats:
+            yield from in_time(many_inputs(*about, seed))
+        self._tied = 0
+        yield from takewhile(
+            lambda _: self._tied < MOST_TIED, in_time(choosing_inputs(*about, self.kinds.chosen, seed)))
+        yield from self._reaching(seed)
+
+    @property
+    def _is_of_floats(self) -> bool:
+        return not is_quantized(self._hub) and not has_bounds(self._hub) and self.kinds.tolerance.keeps_floats
+
+    def _reaching(self, seed: int) -> Iterator[Inputs]:
         """Inputs that reach what the model asks about (`reaching_inputs`), where its form at the hub makes numbers of them: of a
         place outside of a table that is anything."""
-        floats = not is_quantized(self._hub) and not has_bounds(self._hub) and self.kinds.tolerance.keeps_floats
-        for several in reaching_inputs(self._source, self._hub, self._result, seed, floats):
+        for several in reaching_inputs(self._source, self._hub, self._result, seed, self._is_of_floats):
             for given in several:
                 with suppress(RunError, PluginFailure, MemoryError):
                     if all(map(is_finite, Running(self._hub, "reference")(given).values())):

@@ -18,8 +18,10 @@ from ..engine.steps import size_of
 from ..ir import Module
 from .inputs import plain_integers, random_inputs
 
-__all__ = ["choosing_inputs"]
+__all__ = ["MOST_TIED", "choosing_inputs"]
 
+MOST_TIED = 3
+"""On how many inputs choices may be others by ties until no more are compared: scores are coarse then."""
 _RUNS = 128
 """How many there are at most: what is wrong on every thirtieth input is seen on one of so many, 98 times in 100."""
 _CHOICES = 1 << 12

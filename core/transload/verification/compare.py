@@ -49,7 +49,6 @@ from .as_converted import AsConverted
 from .asked import need_random
 from .differences import TensorDifference, check_number, not_measured, of_plain
 from .following import Following, Inputs
-from .further import further_inputs
 from .information import Tried, attempts, is_informative
 from .inputs import checked_inputs, random_inputs
 from .kinds import OutputKinds
@@ -274,8 +273,7 @@ def compare(
     judging = partial(_judging, source, hub, result, runtime, execute, fused, seed) if _are_alike(hub, own, ends) else None
     judge = comparison.judge(limits, excepts, len(reference), chosen, judging, (inside, reference, actual))
     if judge is not None and fused is None and not comparison.broken:
-        others = turned_inputs(given, result) if given_arrays is not None else chain(
-            further_inputs(source, hub, result, seed), judge.reaching(seed))
+        others = turned_inputs(given, result) if given_arrays is not None else judge.drawn(seed)
         both = partial(_run_both, execute, compute, runtime, source, result, meanings)
         comparison.follow(
             Following(hub, judge.kinds, execute), both, chain([given], others), partial(judge.further, compared=compared))

@@ -12,7 +12,9 @@ input in twenty, or a threshold that is off by little, shows on none of five.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import takewhile
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from ..ir import Module
 from .inputs import NARROW, limits_of_inputs, plain_integers, random_inputs
 from .offsets import has_short_floats
 
-__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs", "many_inputs"]
+__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs", "in_time", "many_inputs"]
 
 _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
@@ -43,6 +45,8 @@ _MANY, _NUMBERS, _SECONDS = 30, 1 << 12, 0.1
 may take of the reference engine, about."""
 _SPREADS = (1, 3, 1 / 2, 1, 2, 1 / 8)
 """Their deviations, in turn: what answers to large numbers alone shows in wide ones, what these saturate in narrow ones."""
+_SECONDS_OF_ALL = 5.0
+"""After so long there are no more of tens of inputs: a target's own runtime may take longer than our engine."""
 _FARTHER = 3001
 """Their seeds are as far from those of the inputs that are tried first, and from each other."""
 
@@ -79,6 +83,12 @@ def many_inputs(
     for number in range(min(_MANY, _NUMBERS // size, int(_SECONDS / (work_of(result).reference_seconds or _SECONDS)))):
         spread = _SPREADS[number % len(_SPREADS)]
         yield random_inputs(source, hub, seed + _FARTHER * (1 + number), signed=plain, spread=spread)
+
+
+def in_time(inputs: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
+    """Of tens of inputs those for which there is time."""
+    ends = time.monotonic() + _SECONDS_OF_ALL
+    yield from takewhile(lambda _: time.monotonic() <= ends, inputs)
 
 
 def _within_ranges(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,12 +20,14 @@ from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
 from .bounds import Bounded, check_bounds, has_bounds
+from .choosing import MOST_TIED
 from .differences import TensorDifference, compare_outputs, in_view_of, not_measured, of_plain, output_count, together
 from .drawn import Drawn
 from .edges import open_at_edges
 from .endless import is_finite, why_no_numbers
 from .excuses import Broken, Excuses
 from .following import moved_as_far
+from .further import in_time
 from .information import Tried, are_apart, is_informative, is_nan_throughout, is_saturated, number_throughout, vary
 from .kinds import OutputKinds
 from .last import Last
@@ -49,10 +50,6 @@ __all__ = ["Judge"]
 
 _NOTED = 32
 """How many inputs are kept: all that are drawn, and few of many samples."""
-_TIED = 3
-"""On how many inputs labels may be others by ties until no more are compared."""
-_SECONDS_OF_MANY = 5.0
-"""After so long there are no more of tens of inputs: a target's own runtime may take longer than our engine."""
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
@@ -206,7 +203,7 @@ class Judge:
         """
         steps, counted = self._passed, [self._passed_on]
         for given, is_of_many in chain(
-                zip(self.drawn.further, repeat(False), strict=False), zip(_in_time(self.drawn.many), repeat(True), strict=False)):
+                zip(self.drawn.further, repeat(False), strict=False), zip(in_time(self.drawn.many), repeat(True), strict=False)):
             once, _ = self._judge_if_taken(given)
             if isinstance(once, str) or self._last.no_number:
                 continue
@@ -231,8 +228,8 @@ class Judge:
         """Have a verdict say what is wrong on one of the inputs (`choosing`) on which an output that is `chosen` is another, if
         anything is. Where ties made it so on some of them, scores are coarse, and labels say little: it ends there."""
         tied = 0
-        for given in _in_time(self.drawn.choosing):
-            if tied == _TIED:
+        for given in in_time(self.drawn.choosing):
+            if tied == MOST_TIED:
                 return
             reference = self._reference_of(given)
             if isinstance(reference, str) or self._are_alike(given, reference, chosen):
@@ -523,9 +520,3 @@ class Judge:
                 found.add(index)
             before.append(number)
         return found
-
-
-def _in_time(inputs: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str, np.ndarray]]:
-    """Of tens of inputs those for which there is time."""
-    ends = time.monotonic() + _SECONDS_OF_MANY
-    yield from takewhile(lambda _: time.monotonic() <= ends, inputs)

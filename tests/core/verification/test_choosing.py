@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
 from transload.verification.choosing import choosing_inputs
 
 from tests.support.graphs import Graph
@@ -36,6 +37,9 @@ def test_what_few_inputs_choose_is_seen(steps: Sequence[tuple[Any, ...]], bias: 
     right, wrong = (classes(tmp_path / f"{each}.onnx", steps, each) for each in (0.0, bias))
     assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
     assert [verified(right, right, seed=seed).status for seed in range(6)] == ["passed"] * 6
+    assert all(transload.compare(right, wrong, seed=seed).broken for seed in range(3))
+    assert not transload.compare(right, right).broken
+    assert not transload.compare(right, wrong, {"x": np.zeros((1, 16), np.float32)}).broken  # what is given is what is asked
 
 
 def test_near_ties_are_not_wrong_however_many_inputs_there_are(tmp_path: Path) -> None:
@@ -46,6 +50,7 @@ def test_near_ties_are_not_wrong_however_many_inputs_there_are(tmp_path: Path) -
         {"w": _WEIGHTS, "b": np.where(np.arange(10) == 4, more, 0.0), "scale": 1.0}, gives="INT64", none=np.array(0, np.int8))
         for more in (0.0, 1e-3))
     assert [verified(right, other, seed=seed).status for seed in range(6)] == ["passed"] * 6
+    assert not any(transload.compare(right, other, seed=seed).broken for seed in range(3))
 
 
 def test_they_are_for_what_is_chosen_and_takes_little_time() -> None:

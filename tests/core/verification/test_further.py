@@ -217,6 +217,8 @@ def test_what_one_input_in_ten_shows_is_seen(
     right, wrong = model(tmp_path / "right.onnx", at), model(tmp_path / "wrong.onnx", at + off)
     assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
     assert [verified(right, right, seed=seed).status for seed in range(6)] == ["passed"] * 6
+    assert all(transload.compare(right, wrong, seed=seed).broken for seed in range(3))
+    assert not transload.compare(right, right).broken
 
 
 def test_there_are_the_more_inputs_the_fewer_numbers_they_are() -> None:
