@@ -14,6 +14,8 @@ JUDGES_NEED := semver
 
 # The test processes share the cores; threads of their own would only fight for them.
 export OPENBLAS_NUM_THREADS ?= 1
+# Thousands of processes are started, each of which would compile what it imports, where the environment asks for no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: checks wheels test-lines test-keras test-torch torch-schemas test-tf fuzz conformance schema tensorflow-tables protobuf coverage test-all help venv demo test test-fast lint types docs bench quantizer-bench clean
 
