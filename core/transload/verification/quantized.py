@@ -34,11 +34,12 @@ from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, aft
 from ..guard import noted
 from ..ir import FloatType, Module, QuantType, TensorType, Value, asked_inputs, initial_states
 from ..meanings import as_stored
+from ..plugin import resolve
 from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
 from ..worker import ChildEnded
 from .bounds import has_bounds, rounded_as_it_runs
-from .differences import TensorDifference, compare_outputs, is_counted, not_measured, of_plain
+from .differences import TensorDifference, compare_outputs, is_counted, not_measured
 from .exact import exact_outputs
 from .fineness import narrow_steps, output_steps
 from .information import attempts, is_informative
@@ -49,6 +50,7 @@ from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .runtimes import judged_format, run_of, runtime_for
+from .several_runs import agreement, beside_floats, compare_runs, joined, of_other_shapes
 from .steady import always_same
 from .tolerance import Tolerance, limit_texts
 from .verify import Verification, verify_conversion
@@ -127,24 +129,26 @@ def verify_quantized(
         wanted.append(judge(fed))
         actual.append(running(fed))
         floats.append(reference(arrays))
-    integers = compare_outputs(_joined(wanted), _joined(actual))
+    integers = compare_runs(wanted, actual)
     rounded = _rounded_as_it_runs(model.module, taken) if running.own is not None and has_bounds(model.module) else None
-    if running.own is not None and (running.own.rounds_alone or rounded is not None):
-        broken = _farther_than_quantizing(
-            model.module, _joined(floats), _joined(wanted), _joined(actual), tolerance or Tolerance(), limits, rounded)
+    rounds_alone = running.own is not None and (running.own.rounds_alone or rounded is not None)
+    if rounds_alone:
+        broken = of_other_shapes(integers, tolerance) or _farther_than_quantizing(
+            model.module, joined(floats), joined(wanted), joined(actual), tolerance or Tolerance(), limits, rounded)
     else:
         own = running.own.tolerance if running.own is not None else ()
         breaks = partial(_broken, model, tolerance=tolerance or Tolerance(), own=own, limits=limits)
-        broken = breaks(_joined(wanted), integers)
+        broken = breaks(joined(wanted), integers)
         runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
-            if (multiplied := _beside_multiplied(model.module, judge, taken, _joined(actual), breaks)) is not None:
+            if (multiplied := _beside_multiplied(model.module, judge, taken, actual, breaks)) is not None:
                 broken, integers = [], multiplied
                 running.notes.append("the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
         elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
-    beside = [of_plain(each) for each in compare_outputs(_joined(floats), _real(model.module, _joined(actual)))]
+    padded = reference.padded if not rounds_alone else _as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
+    beside = beside_floats(floats, [_real(model.module, each) for each in actual], padded)
     cost = [] if limits is None else [
         f"{reason}, beside the float model" for tensor in beside for reason in broken_limits(tensor, limits)]
     is_costly = bool(cost) and not broken
@@ -156,20 +160,35 @@ def verify_quantized(
         samples=len(actual), is_costly=is_costly)
     verdict.excepts = [name for name in actual[0] if tolerance is not None and name in tolerance.excepts]
     verdict.quantized = [
-        QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, _agreement(name, floats, actual))
+        QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
-    if not broken and not _telling(model.module, taken, wanted):
-        verdict.status = "inconclusive"
-        verdict.why = "the outputs are the same whatever is computed, on all samples"
-    elif not broken and limits is None:
-        verdict.why = _poor(verdict.quantized, verdict.excepts)
+    if not broken:
+        others = of_other_shapes((each for each in beside if each.name not in padded), tolerance)
+        _say_what_is_open(verdict, others, _telling(model.module, taken, wanted), limits)
     return verdict
+
+
+def _say_what_is_open(verdict: Verification, others: list[str], telling: set[int], limits: Tolerance | None) -> None:
+    """Have a verdict say that nothing is known: of shapes that are `others` than the floats', or where no output is `telling`."""
+    if others or not telling:
+        told = f"beside the float model, {'; '.join(others[:TOLD])}"
+        verdict.status = "inconclusive"
+        verdict.why = told if others else "the outputs are the same whatever is computed, on all samples"
+    elif limits is None:
+        verdict.why = _poor(verdict.quantized, verdict.excepts)
+
+
+def _as_near_as_floats(
+    padded: Mapping[str, int | None], integers: Iterable[TensorDifference], tolerance: Tolerance,
+) -> dict[str, int | None]:
+    """Of `padded` outputs those as near to the quantized module's as floats are: of the others, noise says nothing."""
+    return {each.name: padded[each.name] for each in integers if each.name in padded and not broken_limits(each, tolerance)}
 
 
 def _telling(module: Module, taken: list[Outputs], wanted: list[Outputs]) -> set[int]:
     """The places of the outputs that say something on all samples together."""
     chosen, same = chosen_outputs(module), always_same(*([[*each.values()] for each in runs] for runs in (taken, wanted)))
-    return {place for place, array in enumerate(_joined(wanted).values()) if is_informative(array, place in chosen)} - same
+    return {place for place, array in enumerate(joined(wanted).values()) if is_informative(array, place in chosen)} - same
 
 
 def _drawn(model: QuantizedModel, seed: int, runs: bool) -> Iterator[Mapping[str, Any]]:
@@ -240,6 +259,7 @@ class FloatModel:
         self._source = model.source
         self._own: Callable[..., Outputs] | None = None
         self._execute: Callable[..., Outputs] | None = None
+        self._padded: Mapping[str, int | None] = {}
         self.who = f"engine {engine}"
         self.notes: list[str] = []
         source = model.source
@@ -248,8 +268,14 @@ class FloatModel:
             return
         try:
             self._own, self.who = _Remembering(run_of(runtime, source)), runtime.name
+            self._padded = resolve(runtime.padded)(source) if runtime.padded is not None else {}
         except _REFUSED as error:
             self._note(error)
+
+    @property
+    def padded(self) -> Mapping[str, int | None]:
+        """The outputs of which its framework's runtime gives what is found alone (`Runtime.padded`)."""
+        return self._padded if self._own is not None and self._post is None else {}
 
     @property
     def opened(self) -> Callable[..., Outputs] | None:
@@ -285,7 +311,7 @@ def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[
 def _rounded_as_it_runs(module: Module, taken: Iterable[Mapping[str, np.ndarray]]) -> Outputs:
     """The outputs of a module that rounds its activations to 8 bits where a runtime may."""
     run = _from_first(rounded_as_it_runs(module))
-    return _joined([run(fed) for fed in taken])
+    return joined([run(fed) for fed in taken])
 
 
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
@@ -307,15 +333,6 @@ def _real(module: Module, outputs: Outputs) -> Outputs:
         element = type_.element if isinstance(type_, TensorType) else None
         made[name] = dequantize(array, element) if isinstance(element, QuantType) and array.dtype.kind in "iu" else array
     return made
-
-
-def _joined(runs: list[Outputs]) -> Outputs:
-    """The outputs of several runs behind one another; a lone one as it is."""
-    if len(runs) == 1:
-        return runs[0]
-    return {
-        name: np.stack(arrays) if not arrays[0].ndim else np.concatenate(arrays)
-        for name, arrays in zip(runs[0], zip(*(run.values() for run in runs), strict=True), strict=True)}
 
 
 def _broken(
@@ -405,14 +422,14 @@ def _move_as_far(
 
 
 def _beside_multiplied(
-    module: Module, judge: Callable[..., Outputs], taken: Iterable[Mapping[str, np.ndarray]], actual: Outputs,
+    module: Module, judge: Callable[..., Outputs], taken: Iterable[Mapping[str, np.ndarray]], actual: list[Outputs],
     breaks: Callable[[Outputs, list[TensorDifference]], list[str]],
 ) -> list[TensorDifference] | None:
     """How outputs differ from those of inputs that are quantized by a multiplication; None where they break limits then, too."""
     for rounded in HALVES:
-        wanted = _joined([_multiplied(module, judge, fed, rounded) for fed in taken])
-        tensors = compare_outputs(wanted, actual)
-        if not breaks(wanted, tensors):
+        wanted = [_multiplied(module, judge, fed, rounded) for fed in taken]
+        tensors = compare_runs(wanted, actual)
+        if not breaks(joined(wanted), tensors):
             return tensors
     return None
 
@@ -478,6 +495,9 @@ def _farther_than_quantizing(
         if given.shape != integers.shape:
             broken.append(f"{name}: is of shape {given.shape}, and has to be of {integers.shape}")
             continue
+        if reference.shape != integers.shape:  # the verdict is open by that: nothing says what quantizing loses
+            continue
+        hub = hub if hub.shape == integers.shape else integers  # rounded otherwise, data have decided on other sizes
         finite = np.isfinite(reference) & np.isfinite(integers) & np.isfinite(given)  # one NaN would hide what all others are
         finite &= np.isfinite(hub)
         noise, distance, beside, lost = (_root_mean_square(a[finite], b[finite]) for a, b in (
@@ -515,18 +535,6 @@ def _grain(array: np.ndarray) -> float:
 
 def _root_mean_square(a: np.ndarray, b: np.ndarray | np.float64) -> float:
     return float(np.sqrt(np.mean((a.astype(np.float64) - b) ** 2))) if a.size else 0.0
-
-
-def _agreement(name: str, floats: list[Outputs], actual: list[Outputs]) -> float | None:
-    """The share of rows (of outputs that are one vector of scores a sample) whose greatest number is at the same place."""
-    place = list(actual[0]).index(name)
-    pairs = [(list(a.values())[place], list(b.values())[place]) for a, b in zip(floats, actual, strict=True)]
-    first = pairs[0][0]
-    if is_counted(first.dtype) or first.ndim != 2 or first.shape[0] < 1 or first.shape[1] < 2:
-        return None
-    if first.shape != pairs[0][1].shape:
-        return None
-    return float(np.mean([np.mean(a.argmax(1) == b.argmax(1)) for a, b in pairs]))
 
 
 def verify_quantized_conversion(
@@ -576,6 +584,8 @@ def _with_unquantized(verdict: Verification, before: Verification) -> Verificati
         parts = [reason.partition(": ") for reason in before.broken]
         verdict.broken = [f"{what}, before quantizing: {why}" for what, _, why in parts] + verdict.broken
     elif not before.passed:
+        if before.broken and not verdict.failed:  # what is left open there is left open behind it
+            verdict.status, verdict.why = "inconclusive", f"before quantizing: {before.why}"
         verdict.notes.append(f"not judged before quantizing: {before.why}")
     if before.failed or before.passed:
         verdict.notes += [f"before quantizing: {note}" for note in before.notes]

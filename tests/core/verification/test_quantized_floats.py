@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from transload.verification.quantized import _agreement, _farther_than_quantizing
+from transload.verification.quantized import _farther_than_quantizing
+from transload.verification.several_runs import agreement
 from transload.verification.tolerance import Tolerance
 
 from tests.support.graphs import Graph
@@ -78,4 +79,4 @@ def test_a_step_of_floats_of_16_bits_is_never_too_far() -> None:
 def test_rows_of_which_the_same_place_is_the_greatest(rows: int, share: float | None) -> None:
     """Of no row there is no share."""
     floats, actual = ({"y": np.array([[1, 2, 3], greatest], np.float32)[:rows]} for greatest in ([1, 2, 3], [3, 2, 1]))
-    assert _agreement("y", [floats], [actual]) == share
+    assert agreement("y", [floats], [actual]) == share
