@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from transload.errors import Finding, merge_findings
-from transload.ir import Module, update_function_types
+from collections.abc import Collection
+from functools import partial
+
+from transload.errors import Finding, Unsupported, merge_findings
+from transload.ir import Module, Op, update_function_types
 from transload.plugin_host import host
-from transload.rewrite import RewriteTable, Rewriting
+from transload.rewrite import Rewriter, RewriteTable, Rewriting
 
 from ..chip import Chip, load_chip
 from . import TABLE
+from .common import chip_of
 
 __all__ = ["left_to_host", "lower_to_tpu"]
 
@@ -45,7 +49,20 @@ def _table_for(module: Module) -> RewriteTable:
     for name in {op.name for op in module.walk()}:
         if given[name]:
             added.functions[name] = list(given[name])
-    return added + TABLE
+    table = added + TABLE
+    table("top.*")(partial(_absent, table.functions.keys()))  # behind all others
+    return table
+
+
+def _absent(known: Collection[str], op: Op, rw: Rewriter) -> None:
+    """Refuse an op of which the table knows no form by its name, `known`: the chip has none, or has it as a table of numbers."""
+    if op.name in known:
+        return
+    chip, kind = chip_of(rw), op.name.removeprefix("top.")
+    if op.declaration is not None and "elementwise" in op.declaration.traits and "table" in chip.operations:
+        raise Unsupported(f"{chip.name} has {kind} as a table alone, of one tensor of integers of 8 or 16 bits with one scale, "
+                          "beside numbers")
+    raise Unsupported(f"{chip.name} has no {kind}")
 
 
 def _note(chip: str, finding: Finding) -> str:

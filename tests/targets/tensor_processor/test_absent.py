@@ -1,0 +1,47 @@
+"""What a chip has no conversion of at all is told so, and not that a form of it does not fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from transload.ir import F32, I8, Module, QuantType, TensorType, new_module, set_results
+from transload.ir.build import Builder
+from transload.plugin_host import host
+from transload_targets.tensor_processor.chip import load_chip
+from transload_targets.tensor_processor.lowering.lower import left_to_host
+
+QUANTIZED = QuantType(I8, F32, (0.5,), (0,))
+
+
+def of(name: str, *operands: TensorType, **attributes: Any) -> Module:
+    """A module with one op."""
+    module = new_module()
+    block = module.add_function("main", list(operands)).regions[0].block
+    build = Builder(block)
+    set_results(module.main, [build.emit(name, *block.arguments, **attributes)])
+    return module
+
+
+@pytest.mark.parametrize("name, attributes", [("LRN", {"size": 3}), ("CumSum", {"axis": 1})])
+def test_an_op_that_no_chip_has_is_told_so(name: str, attributes: dict[str, int]) -> None:
+    (finding,) = left_to_host(of(f"top.{name}", TensorType((1, 4, 2, 2), F32), **attributes), load_chip("tp-small"))
+    assert finding.why == f"tp-small has no {name}"
+
+
+def test_an_op_that_is_a_table_alone_is_told_its_form() -> None:
+    told = "tp-small has TruncMod as a table alone, of one tensor of integers of 8 or 16 bits with one scale, beside numbers"
+    for element in (F32, QUANTIZED):
+        tensor = TensorType((2, 3), element)
+        (finding,) = left_to_host(of("top.TruncMod", tensor, tensor), load_chip("tp-small"))
+        assert finding.why == told
+
+
+def test_what_a_plugin_has_of_an_op_is_not_denied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rule knows forms, of which this is none."""
+    module = of("top.LRN", TensorType((1, 4, 2, 2), F32), size=3)
+    given = host().facts("tpu-lowering")
+    monkeypatch.setitem(given, "top.LRN", [lambda op, rw: None])
+    (finding,) = left_to_host(module, load_chip("tp-small"))
+    assert finding.why == "no conversion of top.LRN matches this form of it"
