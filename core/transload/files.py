@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "end_of_links", "exists", "is_binary", "is_file",
-    "is_folder", "kind_of", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "open_member",
-    "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
+    "is_folder", "kind_of", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "need_svg",
+    "open_member", "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
 ]
 
 
@@ -32,6 +32,9 @@ _LINKS = 40
 """Links of which each leads to the next: as many as Linux follows."""
 _MOST_OWN = 1 << 30
 """Bytes of a text that Transload wrote of a run: far more than any has."""
+_PICTURES = frozenset((
+    ".bmp", ".eps", ".gif", ".jpeg", ".jpg", ".pdf", ".png", ".ppm", ".ps", ".svgz", ".tif", ".tiff", ".webp"))
+"""Of pictures that are not written here."""
 _mask_lock = thread_lock()
 LOST = "the current directory is not there any more"
 
@@ -151,6 +154,14 @@ def need_place(path: Path, instead: str = "another name") -> None:
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not stat.S_ISREG(mode):
         raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, instead))
+
+
+def need_svg(path: Path, or_table: bool = False) -> None:
+    """Raise `UsageError` where a file's suffix is of something else than the SVG picture, or the table, that is to be in it."""
+    suffix = path.suffix.lower()
+    if suffix in _PICTURES if or_table else suffix not in ("", ".svg"):
+        raise UsageError(f"{path} is to be an SVG picture, and {path.suffix} files are others",
+                         hint=f"name it {path.with_suffix('.svg').name}{', or .tsv for a table' if or_table else ''}")
 
 
 def end_of_links(path: Path) -> Path:

@@ -21,7 +21,7 @@ from typing import Any
 import click
 
 from ..apart import need_apart
-from ..files import exists, is_file, need_place
+from ..files import exists, is_file, need_place, need_svg
 from .answer import data_alone, print_data
 from .session import Session
 
@@ -52,6 +52,14 @@ class _Written(_SomePath):
     """A path that a command writes a file to."""
 
 
+class _Drawn(_Written):
+    """A path that a command writes an SVG picture to, or a table."""
+
+    def __init__(self, or_table: bool = False) -> None:
+        super().__init__()
+        self.or_table = or_table
+
+
 class _PathText(click.types.StringParamType):
     """A path as text, in which something else may be said, as `-`; it is not empty, either."""
 
@@ -70,6 +78,10 @@ PATH_TEXT = _PathText()
 OUT = _Written()
 """That of a file which a command writes: it is refused, before anything is done, where it can be none, and where the command
 reads the file (`OwnCommand`)."""
+SVG = _Drawn()
+"""That of a picture, which has no suffix of other files."""
+SVG_OR_TABLE = _Drawn(or_table=True)
+"""That of a picture where its suffix is `.svg`, and else of a table, which has no suffix of other pictures."""
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -118,6 +130,10 @@ class OwnCommand(_Helped):
             need_apart(writes, reads)
         for place in writes.values():
             need_place(place)
+        for parameter in self.params:
+            drawn = ctx.params.get(str(parameter.name))
+            if drawn is not None and isinstance(parameter.type, _Drawn):
+                need_svg(drawn, parameter.type.or_table)
         with data_alone() if ctx.params.get("json") is True else nullcontext():
             return super().invoke(ctx)
 

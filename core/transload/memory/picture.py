@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import UsageError
-from ..files import atomic_path
+from ..files import atomic_path, need_svg
 from .buffers import shown
 from .planning import Plan
 
@@ -73,7 +73,8 @@ def picture(plan: Plan, title: str = "") -> str:
 
 
 def save_picture(plan: Plan, path: str | Path, title: str = "") -> Path:
-    """Write `picture` to a file. Raises `TransloadError` where that cannot be written."""
+    """Write `picture` to a file. Raises `TransloadError` where that cannot be written, or no SVG file is called so."""
+    need_svg(Path(path))
     with atomic_path(path) as made:
         made.write_text(picture(plan, title), encoding="utf-8", errors="backslashreplace")
     return Path(path)

@@ -24,7 +24,7 @@ from transload.apart import need_free, note_written
 from transload.cores import cores
 from transload.digits import whole_number
 from transload.errors import ReadError, UsageError
-from transload.files import atomic_path, exists, text_of
+from transload.files import atomic_path, exists, need_svg, text_of
 from transload.guard import users_code
 from transload.ir import Module, input_names
 from transload.notebook import table_html
@@ -122,7 +122,11 @@ class Calibration:
         return file
 
     def plot(self, path: str | Path) -> Path:
-        """Write a picture of the histograms and the ranges, an SVG file. Raises `UsageError` where it has no histograms."""
+        """Write a picture of the histograms and the ranges, an SVG file.
+
+        Raises `UsageError` where it has no histograms, or no SVG file is called so.
+        """
+        need_svg(Path(path))
         shown = {name: histogram for name, histogram in self.histograms.items() if name in self.ranges}
         if not shown:
             raise UsageError(

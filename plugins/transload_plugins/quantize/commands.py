@@ -32,7 +32,7 @@ __all__ = ["calibrate", "opened", "quantize"]
     "--tune-list", metavar="PATH", help="Try the ranges of method auto on other samples, given as --data gives some.")
 @click.option(
     "--resume", metavar="FILE", type=options.OUT, help="Save the state here as it goes, and go on from it after a kill.")
-@click.option("--plot", metavar="FILE", type=options.OUT, help="Write a picture of all histograms and ranges, an SVG file.")
+@click.option("--plot", metavar="FILE", type=options.SVG, help="Write a picture of all histograms and ranges, an SVG file.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers run the model: tcp://host:8786.")
 @options.shapes()
 @options.format()

@@ -73,13 +73,23 @@ def test_no_output_takes_the_place_of_an_input(cli: Cli, place: Path, line: list
 
 @pytest.mark.parametrize("line", [
     ["calibrate", "m.onnx", "--data", "s.npy", "--plot", "z", "-o", "z"],
-    ["calibrate", "m.onnx", "--data", "s.npy", "--plot", "z", "-o", "./z"],
+    ["calibrate", "m.onnx", "--data", "s.npy", "--plot", "z.svg", "-o", "./z.svg"],
     ["convert", "m.onnx", "-o", "o", *QUANTIZED, "--report", "z", "--trace-rewrites", "z"],
     ["quantize", "m.onnx", "--data", "s.npy", "-o", "q.mlir", "--save-layers", "z", "--report", "z"]], ids=" ".join)
 def test_two_outputs_are_two_files(cli: Cli, place: Path, line: list[str]) -> None:
     before = contents(place)
     code, _, error = cli(*line)
     assert code == 2 and "are one file" in error and contents(place) == before
+
+
+@pytest.mark.parametrize("line", [
+    ["calibrate", "m.onnx", "--data", "s.npy", "--plot", "a.png"], ["calibrate", "m.onnx", "--data", "s.npy", "--plot", "a.npz"],
+    ["explore", "m.onnx", "--sweep", "banks=2,4", "--plot", "a.PDF"],
+    ["search", "m.onnx", "--data", "s.npy", "--min-cos", "0.9", "--curve", "a.png"]], ids=" ".join)
+def test_a_picture_is_not_written_under_the_suffix_of_another_file(cli: Cli, place: Path, line: list[str]) -> None:
+    before = contents(place)
+    code, _, error = cli(*line)
+    assert code == 2 and "is to be an SVG picture" in error and "name it a.svg" in error and contents(place) == before
 
 
 def test_outputs_do_not_take_the_place_of_artifacts_that_were_just_written(cli: Cli, place: Path) -> None:
@@ -94,9 +104,8 @@ def test_outputs_do_not_take_the_place_of_artifacts_that_were_just_written(cli: 
 def test_histograms_beside_a_table_replace_nothing_else(cli: Cli, place: Path) -> None:
     """They are written to the table's name and `.npz`, and those of an earlier table there go."""
     shutil.copy("arrays.npz", "other.npz")
-    for line in (["--data", "arrays.npz", "-o", "arrays"], ["--data", "s.npy", "-o", "z", "--plot", "z.npz"]):
-        code, _, error = cli("calibrate", "m.onnx", "--method", "kl", *line)
-        assert code == 2 and ".npz would replace a file that" in error
+    code, _, error = cli("calibrate", "m.onnx", "--method", "kl", "--data", "arrays.npz", "-o", "arrays")
+    assert code == 2 and ".npz would replace a file that" in error
     assert np.load("arrays.npz")["image"].shape == (4, 1, 8, 8)
     module = transload.load("m.onnx")
     table = transload.calibrate(module, transload.open_samples("s.npy", module), "minmax")

@@ -32,3 +32,9 @@ def test_without_histograms_there_is_nothing_to_show(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no histograms"):
         Calibration({"x": (0.0, 1.0)}).plot(tmp_path / "x.svg")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["x.png", "x.html"])
+def test_a_picture_is_called_svg(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is to be an SVG picture"):
+        Calibration({"x": (0.0, 1.0)}).plot(tmp_path / name)

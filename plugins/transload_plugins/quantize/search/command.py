@@ -37,7 +37,7 @@ _PROMISED = ("min_cos", "min_sqnr", "max_drop", "metric", "max_float", "max_cycl
 @click.option("--layers", type=options.PATH, metavar="FILE", help="A quantize table to begin with, which is kept to.")
 @click.option("--excepts", metavar="NAMES", help="Layers that stay in 8 bits: names or patterns, as head/*, with commas between.")
 @click.option("--loss-table", type=options.OUT, metavar="FILE", help="Write what each layer alone gains, as TPU-MLIR does.")
-@click.option("--curve", type=options.OUT, metavar="FILE", help="Write what is had for what: an .svg, or a table.")
+@click.option("--curve", type=options.SVG_OR_TABLE, metavar="FILE", help="Write what is had for what: an .svg, or a table.")
 @click.option("--module", "made", type=options.OUT, metavar="FILE", help="Write the module that was judged, as MLIR text.")
 @click.option("--resume", type=options.OUT, metavar="FILE", help="Keep measurements here, and go on from them after a kill.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers measure: tcp://host:8786.")

@@ -49,7 +49,7 @@ def save_loss_table(path: Path, found: Found, chip: str = "any") -> None:
 
 def save_curve(path: Path, found: Found) -> None:
     """The curve as a picture where the file is an `.svg`, else as a table with tabs between."""
-    _write(path, _picture(found) if path.suffix == ".svg" else _table(found))
+    _write(path, _picture(found) if path.suffix.lower() == ".svg" else _table(found))
 
 
 def _table(found: Found) -> str:

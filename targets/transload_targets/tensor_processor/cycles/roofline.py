@@ -14,7 +14,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from transload.files import atomic_path
+from transload.files import atomic_path, need_svg
 
 from ..chip import Chip
 
@@ -70,7 +70,8 @@ def roofline_picture(rows: Iterable[Mapping[str, Any]], chip: Chip, title: str =
 
 
 def save_roofline(rows: Iterable[Mapping[str, Any]], chip: Chip, path: str | Path, title: str = "") -> Path:
-    """Write `roofline_picture` to a file. Raises `TransloadError` where that cannot be written."""
+    """Write `roofline_picture` to a file. Raises `TransloadError` where that cannot be written, or no SVG file is called so."""
+    need_svg(Path(path))
     with atomic_path(path) as file:
         file.write_text(roofline_picture(rows, chip, title), encoding="utf-8", errors="backslashreplace")
     return Path(path)

@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from transload.files import atomic_path
+from transload.files import atomic_path, need_svg
 
 from ..instructions import QUEUES
 from .timeline import Span, Timeline
@@ -88,7 +88,8 @@ def picture(made: Timeline, title: str = "") -> str:
 
 
 def save_picture(made: Timeline, path: str | Path, title: str = "") -> Path:
-    """Write `picture` to a file. Raises `TransloadError` where that cannot be written."""
+    """Write `picture` to a file. Raises `TransloadError` where that cannot be written, or no SVG file is called so."""
+    need_svg(Path(path))
     with atomic_path(path) as file:
         file.write_text(picture(made, title), encoding="utf-8", errors="backslashreplace")
     return Path(path)

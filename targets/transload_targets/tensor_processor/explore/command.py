@@ -23,7 +23,7 @@ __all__ = ["explore"]
 @click.option("--chip", metavar="CHIP", default="tp-small", help="The chip that is varied: its name, or its TOML file.")
 @click.option("--sweep", "sweeps", metavar="NAME=V,V,...", multiple=True, required=True,
               help="A field of the chip, and its values: lmem, dma, banks, lanes...")
-@click.option("--plot", metavar="FILE", type=options.OUT, help="Write a picture of time and bytes, an SVG file.")
+@click.option("--plot", metavar="FILE", type=options.SVG, help="Write a picture of time and bytes, an SVG file.")
 @click.option("--table", "csv", metavar="FILE", type=options.OUT, help="Write all figures, a CSV file.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, whose workers compile: tcp://host:8786.")
 @options.loading()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from transload.files import atomic_path
+from transload.files import atomic_path, need_svg
 
 from .sweep import Explored
 
@@ -65,7 +65,8 @@ def _panel(rows: Sequence[Explored], axis: str, figure: str, word: str, left: fl
 
 
 def save_picture(rows: Sequence[Explored], path: str | Path, title: str = "") -> Path:
-    """Write `picture` to a file. Raises `TransloadError` where that cannot be written."""
+    """Write `picture` to a file. Raises `TransloadError` where that cannot be written, or no SVG file is called so."""
+    need_svg(Path(path))
     with atomic_path(path) as file:
         file.write_text(picture(rows, title), encoding="utf-8", errors="backslashreplace")
     return Path(path)
