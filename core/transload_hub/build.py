@@ -18,10 +18,12 @@ from . import tables
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "counted", "need_place", "padded", "pads_for", "permute", "quantized_as_stored",
-    "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat", "whole_for_each",
-    "wrapped_places",
+    "MAX_CONSTANT", "Window", "cast", "compared_not", "counted", "need_place", "padded", "pads_for", "permute",
+    "quantized_as_stored", "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat",
+    "whole_for_each", "wrapped_places",
 ]
+
+_OPPOSITE = {"Less": "GreaterOrEqual", "GreaterOrEqual": "Less", "Greater": "LessOrEqual", "LessOrEqual": "Greater"}
 
 
 def counted(*span: int, dtype: Any = np.int64) -> np.ndarray:
@@ -45,6 +47,13 @@ def cast(build: Builder, value: Value, element: Type, round_mode: str = "Trunc")
     if value.element == element:
         return value
     return build.emit("top.Cast", value, element=element, round_mode=round_mode)
+
+
+def compared_not(build: Builder, a: Value, b: Value, mode: str) -> Value:
+    """Where `a mode b` (an order, as `Less`) does not hold: beside NaN, too, which is in no order, as in binary searches."""
+    if a.is_float:
+        return build.emit("top.LogicalNot", build.emit("top.Compare", a, b, mode=mode))
+    return build.emit("top.Compare", a, b, mode=_OPPOSITE[mode])
 
 
 def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:

@@ -360,6 +360,12 @@ for corners, centres in ((False, False), (True, False), (False, True)):
             )
 
 
+def test_nan_is_beyond_all_boundaries(write: Callable[..., bytes], judge: Callable[..., Any]) -> None:
+    given = np.array([[np.nan, np.inf, -np.inf, 0.0, 0.5]], np.float32)
+    content = write("BUCKETIZE", [t(1, 5)], [t(1, 5, dtype="int32")], {"boundaries": [-1.0, 0.0, 0.5]})
+    judge(content, {"in0": given})
+
+
 @pytest.mark.parametrize("label", CASES)
 def test_operator(label: str, write: Callable[..., bytes], judge: Callable[..., Any]) -> None:
     operator, inputs, outputs, options = CASES[label]

@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I64, IntegerType, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.build import counted
+from transload_hub.build import compared_not, counted
 
 from .movement import bounds, expand_to, slice_along, strided_places
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, shape_together, splat
@@ -343,7 +343,7 @@ def one_hot(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("bucketize.Tensor", "searchsorted.Tensor", "searchsorted.Scalar", "bucketize.Scalar")
 def searchsorted(call: Call, rw: Rewriter) -> Value:
-    """How many boundaries lie before each number."""
+    """How many boundaries lie before each number, and before NaN, which is beyond them, all."""
     edges, given = call.get("boundaries") or call.sorted_sequence, call.self
     values = given if isinstance(given, Value) else number_like(rw, given, edges.element)
     if call.get("sorter") is not None:
@@ -353,7 +353,7 @@ def searchsorted(call: Call, rw: Rewriter) -> Value:
     edges, values = cast(rw, edges, element), cast(rw, values, element)
     shape, sizes = shape_of(values), shape_of(edges)
     edges = reshape(rw, edges, (*sizes[:-1], *((1,) if shape and len(sizes) > 1 else ()), sizes[-1]))
-    before = rw.emit("top.Compare", edges, reshape(rw, values, (*shape, 1)), mode="LessOrEqual" if right else "Less")
+    before = compared_not(rw, edges, reshape(rw, values, (*shape, 1)), "Greater" if right else "GreaterOrEqual")
     made = rw.emit("top.Reduce", cast(rw, before, I64), axes=(len(shape_of(before)) - 1,), keepdims=False, mode="ReduceSum")
     return cast(rw, made, call.element)
 

@@ -10,8 +10,9 @@ from transload.errors import Unsupported
 from transload.ir import BF16, BOOL, F16, F32, I32, I64, FloatType, IntegerType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
+from transload_hub.build import slice_along
 
-from .table import AtenTable, Call, axes_of, axis_of, cast, number_like, permute, reshape, shape_of
+from .table import AtenTable, Call, axes_of, axis_of, cast, is_float, number_like, permute, reshape, shape_of
 
 __all__ = ["TABLE", "reduced"]
 
@@ -305,7 +306,7 @@ def sort(call: Call, rw: Rewriter) -> list[Value]:
 
 @TABLE("kthvalue.default", "median.default", "median.dim", "nanmedian.dim", "nanmedian.default")
 def ranked(call: Call, rw: Rewriter) -> list[Value]:
-    """The k-th least, or the lower of those in the middle."""
+    """The k-th least, or the lower of those in the middle; of a row with NaN the median is the first of them."""
     value, shape = call.self, shape_of(call.self)
     if call.base == "nanmedian":
         raise Unsupported("leaves out what is no number", "median can be converted")
@@ -317,13 +318,15 @@ def ranked(call: Call, rw: Rewriter) -> list[Value]:
     k = call.k if call.base == "kthvalue" else (size + 1) // 2
     if not shape:
         return [value, rw.constant(np.int64(0))][: len(call.op.results)]
-    results = []
-    for part in rw.emit("top.TopK", value, axis=axis, k=k, largest=False):
-        sizes = shape_of(part)
-        offset, ends = [0] * len(sizes), list(sizes)
-        offset[axis] = k - 1
-        last = rw.emit("top.Slice", part, offset=tuple(offset), ends=tuple(ends), steps=(1,) * len(sizes))
-        results.append(last if call.get("keepdim", False) else reshape(rw, last, (*sizes[:axis], *sizes[axis + 1 :])))
+    results = [slice_along(rw, part, axis, k - 1, k) for part in rw.emit("top.TopK", value, axis=axis, k=k, largest=False)]
+    if call.base == "median" and is_float(value.element):
+        wrong = rw.emit("top.IsNaN", value)
+        some = rw.emit("top.Reduce", wrong, axes=(axis,), keepdims=True, mode="ReduceAny")
+        first = rw.emit("top.Arg", cast(rw, wrong, I32), axis=axis, keepdims=True, mode="ArgMax", element=results[1].element)
+        nothing = number_like(rw, math.nan, value.element)
+        results = [rw.emit("top.Where", some, *each) for each in ((nothing, results[0]), (first, results[1]))]
+    if not call.get("keepdim", False):
+        results = [reshape(rw, each, (*shape_of(value)[:axis], *shape_of(value)[axis + 1 :])) for each in results]
     return [results[0], cast(rw, results[1], I64)][: len(call.op.results)]
 
 

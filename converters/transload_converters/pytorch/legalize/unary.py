@@ -14,7 +14,7 @@ from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshap
 TABLE = AtenTable()
 
 _PLAIN = {
-    "abs": "Abs", "absolute": "Abs", "neg": "Neg", "negative": "Neg", "sign": "Sign", "sgn": "Sign", "square": "Square",
+    "abs": "Abs", "absolute": "Abs", "neg": "Neg", "negative": "Neg", "square": "Square",
     "ceil": "Ceil", "floor": "Floor", "sqrt": "Sqrt", "rsqrt": "Rsqrt", "reciprocal": "Reciprocal", "exp": "Exp", "log": "Log",
     "log1p": "Log1p", "special_log1p": "Log1p", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "arcsin": "Asin",
     "acos": "Acos", "arccos": "Acos", "atan": "Atan", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh",
@@ -22,7 +22,7 @@ _PLAIN = {
     "erf": "Erf", "special_erf": "Erf", "sigmoid": "Sigmoid", "special_expit": "Sigmoid", "silu": "SiLU", "mish": "Mish",
     "hardswish": "HardSwish", "relu": "Relu",
 }
-_OF_INTEGERS = {"Abs", "Neg", "Sign", "Square", "Ceil", "Floor", "Relu"}
+_OF_INTEGERS = {"Abs", "Neg", "Square", "Ceil", "Floor", "Relu"}
 _SAME_OF_INTEGERS = {"Ceil", "Floor"}
 
 
@@ -35,6 +35,16 @@ def plain(call: Call, rw: Rewriter) -> Value:
     if name in _SAME_OF_INTEGERS and not is_float(value.element):
         return value
     return rw.emit(f"top.{name}", value if name in _OF_INTEGERS else cast(rw, value, call.element))
+
+
+@TABLE("sign.default", "sgn.default")
+def sign(call: Call, rw: Rewriter) -> Value:
+    """-1, 0 or 1: 0 of NaN, which is neither above nor below 0."""
+    value = call.self
+    made = rw.emit("top.Sign", value)
+    if not is_float(value.element):
+        return made
+    return rw.emit("top.Where", rw.emit("top.IsNaN", value), number_like(rw, 0.0, value.element), made)
 
 
 @TABLE("round.default", "round.decimals", "special_round.default")
@@ -259,7 +269,7 @@ def softplus(call: Call, rw: Rewriter) -> Value:
     scaled = value if beta == 1.0 else rw.emit("top.MulConst", value, const_val=beta)
     made = rw.emit("top.Softplus", scaled)
     made = made if beta == 1.0 else rw.emit("top.MulConst", made, const_val=1.0 / beta)
-    if threshold >= 18.0:  # beyond which log(1 + exp(x)) is x in f32
+    if threshold >= 18.0 and abs(beta) <= 1.0:  # beyond which log(1 + exp(x)) is x in f32; a greater beta may overflow
         return made
     large = rw.emit("top.Compare", scaled, number_like(rw, threshold, value.element), mode="Greater")
     return rw.emit("top.Where", large, value, made)
@@ -273,21 +283,30 @@ def log_sigmoid(call: Call, rw: Rewriter) -> list[Value]:
     return [made] * len(call.op.results)
 
 
-@TABLE("softshrink.default", "hardshrink.default")
-def shrink(call: Call, rw: Rewriter) -> Value:
-    """Zero near zero; beyond, less by as much (soft) or the same (hard)."""
+@TABLE("softshrink.default")
+def softshrink(call: Call, rw: Rewriter) -> Value:
+    """Zero near zero; beyond, less by as much: what a number is beside the nearest one within the bounds, NaN of NaN."""
     bound = float(call.lambd)
-    return rw.emit("top.Shrink", call.self, lambd=bound, bias=bound if call.base == "softshrink" else 0.0)
+    return rw.emit("top.Sub", call.self, rw.emit("top.Clip", call.self, min=-bound, max=bound))
+
+
+@TABLE("hardshrink.default")
+def hardshrink(call: Call, rw: Rewriter) -> Value:
+    """Zero near zero; beyond, and where it is NaN, the same. (`top.Shrink`, as ONNX has it, is 0 of NaN.)"""
+    value = call.self
+    return _replaced(rw, rw.emit("top.Abs", value), call.lambd, 0.0, value)
 
 
 @TABLE("threshold.default")
 def threshold(call: Call, rw: Rewriter) -> Value:
-    """The number above a threshold, another at and below it."""
-    value = call.self
-    if float(call.value) == 0.0 and is_float(value.element):
-        return rw.emit("top.ThresholdedRelu", value, alpha=float(call.threshold))
-    above = rw.emit("top.Compare", value, number_like(rw, call.threshold, value.element), mode="Greater")
-    return rw.emit("top.Where", above, value, number_like(rw, call.value, value.element))
+    """Another number at and below a threshold, the same above it and where it is NaN."""
+    return _replaced(rw, call.self, call.threshold, call.value, call.self)
+
+
+def _replaced(rw: Rewriter, measure: Value, bound: float, number: float, value: Value) -> Value:
+    """`value`, but `number` where `measure` is at or below a bound."""
+    within = rw.emit("top.Compare", measure, number_like(rw, bound, measure.element), mode="LessOrEqual")
+    return rw.emit("top.Where", within, number_like(rw, number, value.element), value)
 
 
 @TABLE("glu.default")

@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.build import cast, reshape, scalar_like
+from transload_hub.build import cast, compared_not, reshape, scalar_like
 from transload_hub.scatter import scattered, sparse_to_dense
 from transload_hub.slicing import update_slice
 
@@ -201,14 +201,16 @@ def list_diff(op: Op, rw: Rewriter) -> list[Value]:
 
 @TABLE("LowerBound", "UpperBound")
 def bound(op: Op, rw: Rewriter) -> Value:
-    """LowerBound, UpperBound: how many of a sorted row are less than (or not greater than) each number."""
+    """LowerBound, UpperBound: how many of a sorted row are less than (or not greater than) each number; NaN: none (or all)."""
     row, wanted = (rw.emit("top.Unsqueeze", value, axes=(axis,)) for value, axis in zip(op.operands, (1, 2), strict=True))
-    return counted(rw, rw.emit("top.Compare", row, wanted, mode="Less" if op.name == "tf.LowerBound" else "LessOrEqual"), 2, op)
+    lower = op.name == "tf.LowerBound"
+    before = rw.emit("top.Compare", row, wanted, mode="Less") if lower else compared_not(rw, row, wanted, "Greater")
+    return counted(rw, before, 2, op)
 
 
 @TABLE("Bucketize")
 def bucketize(op: Op, rw: Rewriter) -> Value:
-    """Bucketize: how many boundaries are not above each number."""
+    """Bucketize: how many boundaries are not above each number, and of NaN all."""
     value = op.operands[0]
     bounds = np.asarray(attr(op, "boundaries"), np.float32)
     element = value.element
@@ -217,7 +219,7 @@ def bucketize(op: Op, rw: Rewriter) -> Value:
     else:
         value, held = cast(rw, value, F32), rw.constant(bounds)
     wide = rw.emit("top.Unsqueeze", value, axes=(-1,))
-    return counted(rw, rw.emit("top.Compare", wide, held, mode="GreaterOrEqual"), len(shape_of(wide)) - 1, op)
+    return counted(rw, compared_not(rw, wide, held, "Less"), len(shape_of(wide)) - 1, op)
 
 
 def counted(rw: Rewriter, flags: Value, axis: int, op: Op) -> Value:

@@ -10,6 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, I32, Op, QuantType, Value, dtype_of
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from transload_hub import tables
+from transload_hub.build import compared_not
 
 from .common import axis_of, constant_ints, emit_like, limited, static_shape
 from .storage import moves_stored
@@ -157,13 +158,13 @@ def unique(op: Op, rw: Rewriter) -> tuple[Value, Value]:
 
 @TABLE("tfl.bucketize")
 def bucketize(op: Op, rw: Rewriter) -> Value:
-    """BUCKETIZE: how many boundaries are not greater than each element; an integer reaches the integer above one."""
+    """BUCKETIZE: how many boundaries are not greater than each element, of NaN all; an integer reaches the integer above one."""
     dtype = dtype_of(op.operands[0].element)
     boundaries = np.asarray(op.attribute("boundaries"), np.float32)
     if dtype.kind in "iu":
         boundaries = np.clip(np.ceil(boundaries.astype(np.float64)), np.iinfo(dtype).min, np.iinfo(dtype).max)
     boundaries = boundaries.astype(dtype)
     apart = rw.emit("top.Unsqueeze", op.operands[0], axes=(-1,))
-    reached = rw.emit("top.Compare", apart, rw.constant(boundaries), mode="GreaterOrEqual")
+    reached = compared_not(rw, apart, rw.constant(boundaries), "Less")
     ones = rw.emit("top.Cast", reached, element=I32)
     return rw.emit("top.Reduce", ones, axes=(-1,), keepdims=False, mode="ReduceSum")

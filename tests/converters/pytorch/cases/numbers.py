@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from .spec import Cases, Dt, t
 
-__all__ = ["fill"]
+__all__ = ["ANY", "POSITIVE", "REAL", "UNIT", "fill"]
 
-_ANY = ["abs", "ceil", "floor", "neg", "sign", "sgn", "square", "trunc", "round", "relu"]
-_REAL = [
+ANY = ["abs", "ceil", "floor", "neg", "sign", "sgn", "square", "trunc", "round", "relu"]
+REAL = [
     "sin", "cos", "tan", "atan", "sinh", "cosh", "tanh", "asinh", "erf", "erfc", "exp", "exp2", "expm1", "sigmoid", "silu",
     "mish", "hardswish", "frac", "sinc", "deg2rad", "rad2deg", "isnan", "isinf", "isfinite", "logical_not", "hardsigmoid",
     "selu", "celu", "elu", "softplus", "leaky_relu", "relu6", "hardtanh", "gelu", "log_sigmoid", "hardshrink", "softshrink",
     "signbit", "nan_to_num", "positive", "isposinf", "isneginf", "clone", "alias"]
-_POSITIVE = ["sqrt", "rsqrt", "log", "log2", "log10", "log1p", "reciprocal", "special_entr", "acosh"]
-_UNIT = ["asin", "acos", "atanh", "logit"]
+POSITIVE = ["sqrt", "rsqrt", "log", "log2", "log10", "log1p", "reciprocal", "special_entr", "acosh"]
+UNIT = ["asin", "acos", "atanh", "logit"]
 
 
 def fill(cases: Cases) -> None:
@@ -26,19 +26,19 @@ def fill(cases: Cases) -> None:
 
 
 def _unary(cases: Cases) -> None:
-    for name in (*_ANY, *_REAL):
+    for name in (*ANY, *REAL):
         op = f"{name}.default"
         cases.add(op, t(2, 7, d="bf16", lo=-3, hi=3))
         for shape in ((7,), (2, 3, 4), ()):
             cases.add(op, t(*shape, lo=-3.5, hi=3.5))
         cases.add(op, t(3, 5, d="f16", lo=-3, hi=3))
-    for name in _ANY:
+    for name in ANY:
         cases.add(f"{name}.default", t(3, 5, d="i32"))
-    for name in _POSITIVE:
+    for name in POSITIVE:
         for shape in ((7,), (2, 3, 4)):
             cases.add(f"{name}.default", t(*shape, lo=1.05, hi=4))
         cases.add(f"{name}.default", t(3, 5, d="f16", lo=1.05, hi=3))
-    for name in _UNIT:
+    for name in UNIT:
         for shape in ((7,), (2, 3, 4)):
             cases.add(f"{name}.default", t(*shape, lo=0.05, hi=0.95))
     for name in ("sin", "exp", "tanh", "sigmoid", "erf", "cos", "atan"):  # of integers, floats
