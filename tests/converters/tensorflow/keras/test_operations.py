@@ -50,6 +50,39 @@ def test_slices(tmp_path: Path, key: Any, wanted: np.ndarray) -> None:
     np.testing.assert_array_equal(found, wanted)
 
 
+NAN, TINY = float("nan"), float(np.finfo(np.float32).tiny)
+
+
+@pytest.mark.parametrize(("name", "row", "wanted"), [  # as Keras 3 gives it on TensorFlow
+    ("Argmax", [-0.0, -0.0, 0.0, 0.0], 2), ("Argmax", [-1.0, -0.0, 0.0, -0.0], 2), ("Argmax", [-TINY, -0.0], 0),
+    ("Argmax", [-1e-40, -0.0], 0), ("Argmax", [-0.0, -1e-40], 0), ("Argmin", [0.0, 0.0, -0.0, 0.0], 2),
+    ("Argmin", [-0.0, -1e-40], 0), ("Argmin", [0.0, -0.0, -2 * TINY], 2)])
+@pytest.mark.parametrize("dialect", ["top", "tosa"])
+@pytest.mark.parametrize("axis", [None, 1])
+def test_minus_zero_is_less_than_zero_where_extremes_are_looked_for(
+    tmp_path: Path, name: str, row: list[float], wanted: int, dialect: str, axis: int | None,
+) -> None:
+    model = functional([input_entry("x", (1, len(row))), entry(name, "place", "x", module=NUMPY, axis=axis)], ["x"], ["place"])
+    module = transload.load(keras_file(tmp_path / "m.keras", model, {}))
+    given = {next(iter(module.inputs)): np.array([row], np.float32)}
+    (found,) = transload.run(transload.lower(module, dialect), given, engine="reference").values()
+    assert found.item() == wanted
+
+
+@pytest.mark.parametrize(("name", "options", "wanted"), [
+    ("SoftShrink", {"threshold": 0.5}, [0, 0, 0, 1.5, -1.5, np.inf]),
+    ("HardShrink", {"threshold": 0.5}, [0, 0, 0, 2, -2, np.inf]),
+    ("Threshold", {"threshold": 0.5, "default_value": 3.0}, [3, 3, 3, 2, 3, np.inf])])
+def test_what_is_no_number_is_not_beyond_a_threshold(
+    tmp_path: Path, name: str, options: dict[str, Any], wanted: list[float],
+) -> None:
+    model = functional([input_entry("x", (1, 6)), entry(name, "y", "x", module="keras.src.ops.nn", **options)], ["x"], ["y"])
+    module = transload.load(keras_file(tmp_path / "m.keras", model, {}))
+    given = np.array([[NAN, 0.25, -0.25, 2, -2, np.inf]], np.float32)
+    (found,) = transload.run(module, {"x": given}).values()
+    np.testing.assert_array_equal(found, [wanted])
+
+
 def test_constants_are_tensors(tmp_path: Path) -> None:
     table = {"class_name": "__numpy__", "config": {"value": np.ones((8, 3)).tolist(), "dtype": "float32"}}
     layer = entry("Einsum", "sum", "x", table, module=NUMPY, subscripts="bij,jk->bik")

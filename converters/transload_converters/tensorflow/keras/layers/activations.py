@@ -142,7 +142,9 @@ def hard_shrink(g: Graph, x: Value, threshold: float = 0.5, **_: Any) -> Value:
 
 
 def soft_shrink(g: Graph, x: Value, threshold: float = 0.5, **_: Any) -> Value:
-    return g.Mul(g.Sign(x), g.Relu(g.Sub(g.Abs(x), threshold)))
+    """Less by `threshold` beyond it, to both sides, and 0 elsewhere: of NaN, too."""
+    below = g.select(g.Less(x, g.like(-threshold, x)), g.AddV2(x, threshold), 0.0)
+    return g.select(g.Greater(x, g.like(threshold, x)), g.Sub(x, threshold), below)
 
 
 def threshold(g: Graph, x: Value, theta: float = 1.0, threshold: float | None = None, value: float = 0.0, **_: Any) -> Value:

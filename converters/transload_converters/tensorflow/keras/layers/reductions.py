@@ -5,8 +5,27 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from transload.errors import Unsupported
-from transload.ir import BF16, BOOL, F16, F32, I8, I16, I32, UI8, UI16, UI32, IntegerType, TensorType, Type, Value
+from transload.ir import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    UI8,
+    UI16,
+    UI32,
+    FloatType,
+    IntegerType,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+)
 
 from ..graph import Graph, shape_of
 from ..layer import Call
@@ -149,10 +168,23 @@ def arg(g: Graph, name: str, x: Value, axis: int | None, keep: bool, element: Ty
     return g.reshape(y, [1] * x.rank) if axis is None else g.expand(y, g.axis(axis, x.rank))
 
 
+def _zeros_apart(g: Graph, x: Value) -> Value:
+    """Floats with the greatest normal number below 0 for -0, and for what lies between, which TensorFlow takes for -0.
+
+    Those are the numbers whose reciprocal is beyond that of this number.
+    """
+    if not isinstance(x.element, FloatType) or x.rank == 0:
+        return x
+    x = g.cast(x, F32) if x.element in (F16, BF16) else x
+    least = -float(np.finfo(dtype_of(x.element)).tiny)
+    return g.select(g.Less(g.Reciprocal(x), g.like(1 / least, x)), least, x)
+
+
 @operation("Argmax", "Argmin")
 def argmax(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
+    """As Keras has it, whose -0 is less than 0."""
     name = "ArgMax" if call.layer.class_name.endswith("max") else "ArgMin"
-    return arg(call.g, name, x, option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
+    return arg(call.g, name, _zeros_apart(call.g, x), option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
 
 
 @operation("Cumsum", "Cumprod")
