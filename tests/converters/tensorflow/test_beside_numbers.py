@@ -21,7 +21,8 @@ X = np.array([[np.nan, np.inf, -np.inf, 0, 1, -2, 2]], np.float32)
 def test_nan_among_sorted_numbers(op: str, more: dict[str, Any], wanted: list[int]) -> None:
     operands = ("x",) if op == "Bucketize" else ("edges", "x")
     types = {"T": T("float32")} if op == "Bucketize" else {"T": T("float32"), "out_type": T("int32")}
-    module = read_graph(graph(placeholder("x", X.shape), const("edges", EDGES[None]), node("y", op, *operands, **types, **more)))
+    made = node("y", op, *operands, attributes={**types, **more})
+    module = read_graph(graph(placeholder("x", X.shape), const("edges", EDGES[None]), made))
     for form in (legalize(module), lower(module, "tosa")):
         (found,) = run(form, {"x": X}, engine="reference").values()
         np.testing.assert_array_equal(found, [wanted])
