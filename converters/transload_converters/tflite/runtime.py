@@ -9,19 +9,21 @@ Source: https://ai.google.dev/edge/litert, package `ai-edge-litert`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from transload.budget import VARIABLE, allowance
-from transload.errors import Finding, RunError
+from transload.errors import Finding, RunError, Unsupported
 from transload.ir import I16, DialectType, Module, QuantType
 from transload.plugin import Source
 from transload.worker import Remote, Worker
 
 from .dialect import BLOCKWISE
 from .expansion import expanded
+from .legalize.detection import rows_of_one
 from .reader import Names, read, tensor_names
 from .reader import open_model as open_file
 from .scales import LOOKING, WIDE
@@ -100,10 +102,10 @@ class _Session:
                 self._kernels, self._signature, self._afresh, about=self.path.stat().st_size)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
         results: dict[str, np.ndarray] = self._there(given, keep)
-        for *rows, number in self._found:
+        for (*rows, number), each in self._found:
             for name in rows:
                 if name in results and number in results:
-                    results[name] = _without_unwritten(results[name], results[number])
+                    results[name] = _without_unwritten(results[name], results[number], each)
         return results
 
 
@@ -142,15 +144,20 @@ def _dangerous(module: Module) -> str:
     return ""
 
 
-def _detections(module: Module) -> list[list[str]]:
-    """The names of boxes, classes, scores and their number, of each operator that finds as many as the data hold."""
-    found = [[value.name or "" for value in op.results] for op in module.walk()
-             if op.name == "tfl.custom" and op.attribute("custom_code") == "TFLite_Detection_PostProcess"]
-    return [names for names in found if len(names) == _DETECTED]
+def _detections(module: Module) -> list[tuple[list[str], int]]:
+    """The names of boxes, classes, scores and their number, of each operator that finds as many as the data hold, and the rows
+    that each of these has."""
+    found = []
+    for op in module.walk():
+        detects = op.name == "tfl.custom" and op.attribute("custom_code") == "TFLite_Detection_PostProcess"
+        if detects and len(op.results) == _DETECTED:
+            with suppress(Unsupported):  # LiteRT will say what is wrong with its options
+                found.append(([value.name or "" for value in op.results], rows_of_one(op)))
+    return found
 
 
-def _without_unwritten(rows: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """What was found, [1, M, ...], and zeros behind it, where LiteRT leaves what was in memory.
+def _without_unwritten(rows: np.ndarray, number: np.ndarray, each: int) -> np.ndarray:
+    """What was found, [1, M, ...] with `each` rows of one, and zeros behind it, where LiteRT leaves what was in memory.
 
     Source: `NonMaxSuppressionMultiClassFastHelper` in `tensorflow/lite/kernels/detection_postprocess.cc`, which writes the places
     of what it chose alone.
@@ -158,7 +165,7 @@ def _without_unwritten(rows: np.ndarray, number: np.ndarray) -> np.ndarray:
     if rows.ndim < 2 or number.size != 1:
         return rows
     written = np.zeros_like(rows)
-    count = max(int(number.flat[0]), 0)
+    count = max(int(number.flat[0]), 0) * each
     written[:, :count] = rows[:, :count]
     return written
 

@@ -21,7 +21,7 @@ from ..operators import bytes_of
 from ..postprocess import lowered_or_custom
 from .common import scalar, static_shape
 
-__all__ = ["detection_postprocess"]
+__all__ = ["detection_postprocess", "rows_of_one"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,11 @@ class _Options:
     w_scale: float
     detections_per_class: int = 100
     use_regular_nms: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows of the results: one for each class of a box; of races by class those beyond `max_detections` are empty."""
+        return self.max_detections * self.max_classes_per_detection
 
 
 def _options(op: Op) -> _Options:
@@ -58,6 +63,12 @@ def _options(op: Op) -> _Options:
         raise _unreadable(error) from None
 
 
+def rows_of_one(op: Op) -> int:
+    """How many rows of its results each of the detections has that the operator counts."""
+    options = _options(op)
+    return 1 if options.use_regular_nms else options.max_classes_per_detection
+
+
 def _unreadable(error: Exception) -> Unsupported:
     return Unsupported(f"its options cannot be read: {type(error).__name__}: {error}")
 
@@ -69,7 +80,7 @@ def detection_postprocess(op: Op, rw: Rewriter) -> tuple[Value, ...]:
 
 
 def _detections(op: Op, rw: Rewriter) -> tuple[Value, ...]:
-    """Boxes [1, M, 4], classes [1, M], scores [1, M] and their number [1], M the most boxes wanted."""
+    """Boxes [1, M, 4], classes [1, M], scores [1, M] and their number [1], M the most rows (`_Options.rows`)."""
     options = _options(op)
     encodings, predictions, anchors = (
         value if value.is_float else rw.emit("top.Cast", value, element=F32) for value in op.operands[:3])
@@ -82,6 +93,8 @@ def _detections(op: Op, rw: Rewriter) -> tuple[Value, ...]:
             f"a batch of {batch}, boxes of {columns} numbers, or {n_classes} scores for {options.num_classes} classes")
     if not 1 <= options.max_detections <= count:
         raise Unsupported(f"{options.max_detections} detections are wanted from {count} boxes")
+    if not 1 <= options.max_classes_per_detection <= options.num_classes:
+        raise Unsupported(f"{options.max_classes_per_detection} classes a box are wanted of {options.num_classes}")
     boxes = _decode(rw, rw.emit("top.Reshape", encodings, shape=(count, columns)), anchors, columns, options)
     scores = rw.emit("top.Reshape", predictions, shape=(count, n_classes))
     if background:
@@ -112,9 +125,7 @@ def _decode(rw: Rewriter, encodings: Value, anchors: Value, columns: int, option
 
 def _fast(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple[Value, ...]:
     """One race of all boxes, each with its best class; the classes of a chosen box share its place."""
-    per_box = min(options.max_classes_per_detection, options.num_classes)
-    if per_box < 1 or options.max_classes_per_detection > options.num_classes:
-        raise Unsupported(f"{options.max_classes_per_detection} classes a box are wanted of {options.num_classes}")
+    per_box = options.max_classes_per_detection
     best, classes = rw.emit("top.TopK", scores, axis=-1, k=per_box)
     count = static_shape(boxes, "the boxes")[0]
     first = rw.emit("top.Slice", best, offset=(0, 0), ends=(count, 1), steps=(1, 1))
@@ -127,7 +138,7 @@ def _fast(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tuple
     if per_box > 1:  # the box is repeated for each of its classes
         chosen = rw.emit("top.Tile", rw.emit("top.Unsqueeze", chosen, axes=(1,)), tile=(1, per_box, 1))
     kinds = rw.emit("top.Cast", rw.emit("top.Gather", classes, places), element=F32)
-    total = options.max_detections * per_box
+    total = options.rows
     return (
         rw.emit("top.Reshape", chosen, shape=(1, total, 4)),
         rw.emit("top.Reshape", rw.emit("top.Where", mask, kinds, zero), shape=(1, total)),
@@ -157,11 +168,11 @@ def _regular(rw: Rewriter, boxes: Value, scores: Value, options: _Options) -> tu
 
 
 def _filled(rw: Rewriter, value: Value, taken: int, options: _Options, rest: tuple[int, ...]) -> Value:
-    """With zeros behind, up to the number of boxes wanted, and the batch dimension in front."""
-    missing = options.max_detections - taken
+    """With zeros behind, up to as many rows as there are, and the batch dimension in front."""
+    missing = options.rows - taken
     if missing:
         value = rw.emit("top.Pad", value, paddings=(0,) * (1 + len(rest)) + (missing,) + (0,) * len(rest))
-    return rw.emit("top.Reshape", value, shape=(1, options.max_detections, *rest))
+    return rw.emit("top.Reshape", value, shape=(1, options.rows, *rest))
 
 
 def _running(rw: Rewriter, scores: Value, options: _Options) -> Value:
