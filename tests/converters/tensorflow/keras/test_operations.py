@@ -83,6 +83,35 @@ def test_what_is_no_number_is_not_beyond_a_threshold(
     np.testing.assert_array_equal(found, [wanted])
 
 
+@pytest.mark.parametrize(("layer", "options", "version", "wanted"), [  # as Keras 3.15 and tf_keras 2.20 give it
+    ("ReLU", {"threshold": 0.5}, "3.15.1", [0, 0, 0, 0, 0, 0, 1, 3, np.inf]),
+    ("ReLU", {"threshold": 0.5}, "2.20.0", [NAN, NAN, 0, 0, 0, 0, 1, 3, np.inf]),
+    ("ReLU", {"threshold": 0.5, "max_value": 2.0}, "3.15.1", [0, 0, 0, 0, 0, 0, 1, 2, 2]),
+    ("ReLU", {"threshold": 0.5, "max_value": 2.0}, "2.20.0", [NAN, NAN, 0, 0, 0, 0, 1, 2, 2]),
+    ("ReLU", {"threshold": 0.5, "negative_slope": 0.25}, "3.15.1", [NAN, -np.inf, -0.375, -0.125, -0.125, 0, 1, 3, np.inf]),
+    ("ReLU", {"threshold": 0.5, "negative_slope": 0.25}, "2.20.0", [NAN, NAN, -0.375, -0.125, -0.125, 0, 1, 3, np.inf]),
+    ("ReLU", {"threshold": 0.5, "negative_slope": 0.25, "max_value": 2.0}, "3.15.1",
+     [NAN, -np.inf, -0.375, -0.125, -0.125, 0, 1, 2, 2]),
+    ("ReLU", {"threshold": 0.5, "max_value": 0.25}, "3.15.1", [0, 0, 0, 0, 0, 0, 0.25, 0.25, 0.25]),
+    ("ReLU", {"negative_slope": 0.25, "max_value": 2.0}, "3.15.1", [NAN, -np.inf, -0.25, 0, 0, 0.5, 1, 2, 2]),
+    ("ReLU", {"negative_slope": 0.25, "max_value": 6}, "3.15.1", [NAN, -np.inf, -0.25, 0, 0, 0.5, 1, 3, 6]),
+    ("ReLU", {"threshold": -0.5}, "3.15.1", [0, 0, 0, 0, 0, 0.5, 1, 3, np.inf]),
+    ("ReLU", {"negative_slope": -0.25, "max_value": 0.125}, "3.15.1", [NAN, np.inf, 0.25, 0, 0, 0.125, 0.125, 0.125, 0.125]),
+    ("ReLU", {"max_value": -1.0}, "3.15.1", [NAN, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ("ThresholdedReLU", {"theta": 0.5}, "2.20.0", [NAN, NAN, 0, 0, 0, 0, 1, 3, np.inf])])
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_is_at_a_threshold_is_not_beyond_it(
+    tmp_path: Path, layer: str, options: dict[str, Any], version: str, wanted: list[float], inside: bool,
+) -> None:
+    """As a layer, and as the activation of one."""
+    named = {"class_name": layer, "config": {"name": "r", **options}}
+    last = entry("Activation", "y", "x", activation=named) if inside else entry(layer, "y", "x", **options)
+    module = transload.load(h5_file(tmp_path / "m.h5", functional([input_entry("x", (1, 9)), last], ["x"], ["y"]), {}, version))
+    given = np.array([[NAN, -np.inf, -1, -0.0, 0, 0.5, 1, 3, np.inf]], np.float32)
+    (found,) = transload.run(module, {"x": given}).values()
+    np.testing.assert_array_equal(found, [wanted])
+
+
 def test_constants_are_tensors(tmp_path: Path) -> None:
     table = {"class_name": "__numpy__", "config": {"value": np.ones((8, 3)).tolist(), "dtype": "float32"}}
     layer = entry("Einsum", "sum", "x", table, module=NUMPY, subscripts="bij,jk->bik")
@@ -134,7 +163,7 @@ def test_what_a_length_is_at_least(tmp_path: Path, version: str, wanted: float) 
 
 
 def test_every_activation_is_read() -> None:
-    assert FUNCTIONS.keys() == {*ACTIVATIONS, "hard_swish", "threshold"}
+    assert FUNCTIONS.keys() == {*ACTIVATIONS, "hard_swish", "thresholded_relu"}
 
 
 def test_options_of_an_activation_are_not_passed_over(tmp_path: Path) -> None:

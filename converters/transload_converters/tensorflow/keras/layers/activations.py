@@ -49,7 +49,7 @@ def options_of(function: Callable[..., Value]) -> list[str]:
 
 _OF_LAYERS = ("name", "trainable", "dtype", "batch_input_shape", "batch_shape")
 """What the config of a layer says that is no option of its function."""
-_OF_CLASS = {"LeakyReLU": "leaky_relu", "ReLU": "relu", "ELU": "elu", "Softmax": "softmax", "ThresholdedReLU": "threshold"}
+_OF_CLASS = {"LeakyReLU": "leaky_relu", "ReLU": "relu", "ELU": "elu", "Softmax": "softmax", "ThresholdedReLU": "thresholded_relu"}
 
 
 def activated(call: Call, x: Value, name: str = "activation") -> Value:
@@ -64,17 +64,28 @@ def _simple(name: str) -> Callable[..., Value]:
 def relu(
     g: Graph, x: Value, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0, **_: Any,
 ) -> Value:
-    """`x` from `threshold` on, no more than `max_value`; below it, `negative_slope` of the distance to it."""
-    if not negative_slope and not threshold:
-        if max_value is None:
-            return g.Relu(x)
-        return g.Relu6(x) if max_value == 6 else g.Minimum(g.Relu(x), max_value)
-    if not threshold:
-        y = leaky(g, x, negative_slope)
+    """`x` beyond `threshold`, between 0 and `max_value`; below it, `negative_slope` of the distance to it is added.
+
+    At the threshold itself `x` is not beyond it.
+    """
+    if negative_slope and max_value is None and not threshold:
+        return leaky(g, x, negative_slope)
+    if threshold:
+        y = _beyond(g, x, threshold) if g.keras < 3 else g.select(g.Greater(x, g.like(threshold, x)), x, 0.0)
     else:
-        below = g.Mul(g.Sub(x, threshold), negative_slope)
-        y = g.select(g.GreaterEqual(x, g.like(threshold, x)), x, below)
-    return y if max_value is None else g.Minimum(y, max_value)
+        y = g.Relu6(x) if max_value == 6 else g.Relu(x)
+    if max_value is not None and (threshold or max_value != 6):
+        y = g.Minimum(y, max_value)
+        y = g.Maximum(y, 0.0) if threshold < 0 or max_value < 0 else y  # above 0 it is that already
+    if not negative_slope:
+        return y
+    below = g.Relu(g.Sub(threshold, x) if threshold else g.Neg(x))
+    return g.Sub(y, g.Mul(below, negative_slope))
+
+
+def _beyond(g: Graph, x: Value, least: float) -> Value:
+    """`x` beyond a number, and elsewhere 0 times `x`: what is no number or has no end is no number then."""
+    return g.Mul(x, g.cast(g.Greater(x, g.like(least, x)), x.element))
 
 
 def leaky(g: Graph, x: Value, negative_slope: float = 0.2, alpha: float | None = None, **_: Any) -> Value:
@@ -147,8 +158,8 @@ def soft_shrink(g: Graph, x: Value, threshold: float = 0.5, **_: Any) -> Value:
     return g.select(g.Greater(x, g.like(threshold, x)), g.Sub(x, threshold), below)
 
 
-def threshold(g: Graph, x: Value, theta: float = 1.0, threshold: float | None = None, value: float = 0.0, **_: Any) -> Value:
-    return g.select(g.Greater(x, g.like(theta if threshold is None else threshold, x)), x, value)
+def thresholded_relu(g: Graph, x: Value, theta: float = 1.0, **_: Any) -> Value:
+    return _beyond(g, x, theta)
 
 
 def squareplus(g: Graph, x: Value, b: float = 4.0, **_: Any) -> Value:
@@ -208,7 +219,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "log_sigmoid": lambda g, x, **_: g.Neg(g.Softplus(g.Neg(x))),
     "hard_shrink": hard_shrink,
     "soft_shrink": soft_shrink,
-    "threshold": threshold,
+    "thresholded_relu": thresholded_relu,
     "squareplus": squareplus,
     "sparsemax": sparsemax,
     "sparse_plus": sparse_plus,
@@ -239,7 +250,7 @@ def elu_layer(call: Call, x: Value) -> Value:
 
 @LAYERS.layer("ThresholdedReLU", passes_mask=True)
 def thresholded_relu_layer(call: Call, x: Value) -> Value:
-    return threshold(call.g, x, call.option("theta", 1.0))
+    return thresholded_relu(call.g, x, call.option("theta", 1.0))
 
 
 @LAYERS.layer("PReLU", variables=("alpha",), passes_mask=True)

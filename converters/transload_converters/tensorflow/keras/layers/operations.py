@@ -261,4 +261,5 @@ def activation(call: Call, x: Value) -> Value:
 
 @operation("Threshold")
 def threshold(call: Call, x: Value) -> Value:
-    return FUNCTIONS["threshold"](call.g, x, threshold=option(call, "threshold"), value=option(call, "default_value"))
+    beyond = call.g.Greater(x, call.g.like(option(call, "threshold"), x))
+    return call.g.select(beyond, x, option(call, "default_value"))
