@@ -112,6 +112,16 @@ def test_what_is_at_a_threshold_is_not_beyond_it(
     np.testing.assert_array_equal(found, [wanted])
 
 
+@pytest.mark.parametrize(("dtype", "wanted"), [  # as Keras 3.15 gives it on TensorFlow
+    ("uint8", [1, 128, 243, 0, 255, 1]), ("uint16", [1, 128, 243, 256, 767, 1]), ("uint32", [1, 128, 243, 256, 16581375, 1])])
+def test_powers_of_integers_without_a_sign(tmp_path: Path, dtype: str, wanted: list[int]) -> None:
+    given = {"x": np.array([[0, 2, 3, 16, 255, 200]], dtype), "p": np.array([[0, 7, 5, 2, 3, 0]], dtype)}
+    layers = [*(input_entry(name, (1, 6), dtype) for name in given), entry("Power", "y", "x", "p", module=NUMPY)]
+    module = transload.load(keras_file(tmp_path / "m.keras", functional(layers, list(given), ["y"]), {}))
+    (found,) = transload.run(module, given).values()
+    np.testing.assert_array_equal(found, np.array([wanted], dtype), strict=True)
+
+
 def test_constants_are_tensors(tmp_path: Path) -> None:
     table = {"class_name": "__numpy__", "config": {"value": np.ones((8, 3)).tolist(), "dtype": "float32"}}
     layer = entry("Einsum", "sum", "x", table, module=NUMPY, subscripts="bij,jk->bik")

@@ -134,6 +134,8 @@ def two(call: Call, x: Any, y: Any) -> Value:
         return g.LogicalOr(first, second)
     if first.element == BOOL and name == "Mod":
         first, second = g.cast(first, I32), g.cast(second, I32)
+    if name == "Power" and dtype_of(first.element).kind == "u":  # `tf.pow` has none: Keras takes those of 32 bits with a sign
+        return g.cast(g.Pow(g.cast(first, I32), g.cast(second, I32)), first.element)
     made: Value = getattr(g, TWO[name])(first, second)
     return made
 
