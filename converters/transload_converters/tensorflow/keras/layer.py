@@ -19,7 +19,8 @@ from .graph import Graph, Shape
 
 __all__ = [
     "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "LayerFault",
-    "broken_words", "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "rule_of", "snake"]
+    "broken_words", "call_layer", "element_named", "ends_masks", "flatten", "foreign", "mapped", "refuse_quantized", "rule_of",
+    "snake"]
 
 class LayerFault(ReadError):
     """A weight or an entry of a config that is not there, or not as its layer needs it: no size of a batch is the reason."""
@@ -207,12 +208,22 @@ def _no_numbers(dtype: Any) -> Unsupported:
     known = "only floats of 16, 32 and 64 bits are known here"
     if not isinstance(dtype, Mapping):
         return Unsupported(f"it computes with numbers of type {str(dtype)[:80]}", known)
-    name, config = str(dtype.get("class_name"))[:80], dtype.get("config")
-    if isinstance(config, Mapping) and config.get("mode"):
-        return Unsupported(f"it was quantized by Keras ({name}, {str(config['mode'])[:40]})",
-                           "save the model as it was before `quantize`: `transload quantize` makes a quantized one of that")
+    config = dtype.get("config")
     called = config.get("name") if isinstance(config, Mapping) else None
-    return Unsupported(f"it computes with numbers of the policy {str(called or name)[:80]}", known)
+    return Unsupported(f"it computes with numbers of the policy {str(called or dtype.get('class_name'))[:80]}", known)
+
+
+def refuse_quantized(model: Layer) -> None:
+    """Raise `ReadError` of a layer that Keras quantized: it has other variables than its class, of other types."""
+    for _, part in model.walk():
+        dtype = part.config.get("dtype")
+        policy: Mapping[str, Any] = dtype if isinstance(dtype, Mapping) else {}
+        config = policy.get("config")
+        if isinstance(config, Mapping) and config.get("mode"):
+            said = f"{str(policy.get('class_name'))[:80]}, {str(config['mode'])[:40]}"
+            raise ReadError(
+                f"layer {part.name!r} ({part.class_name}): it was quantized by Keras ({said})",
+                hint="save the model as it was before `quantize`: `transload quantize` makes a quantized one of that")
 
 
 def ends_masks(g: Graph, layer: Layer) -> bool:

@@ -20,7 +20,7 @@ from transload.plugin import Source
 from .archive import DAMAGED, KerasFile, read_file
 from .graph import LATEST, Graph
 from .judged import CODE, refuse_code, refuse_other_form
-from .layer import BROKEN, Layer, LayerFault, broken_words, call_layer, flatten
+from .layer import BROKEN, Layer, LayerFault, broken_words, call_layer, flatten, refuse_quantized
 from .model import input_layers, layer_tree, output_refs
 from .weights import find_weights
 
@@ -76,6 +76,7 @@ def _tree(file: KerasFile) -> Layer:
         raise ReadError(
             f"the model is of class {model.class_name!r}: what it computes is code, which the file does not hold", hint=_WAY)
     _refuse_unknown(model)
+    refuse_quantized(model)
     return model
 
 

@@ -265,6 +265,17 @@ def test_refusals(tmp_path: Path, layers: list[Any], why: str) -> None:
         transload.load(keras_file(tmp_path / "m.keras", model, WEIGHTS))
 
 
+def test_a_quantized_model_of_any_format_is_told(tmp_path: Path) -> None:
+    """Its layers have scales among their weights, which an `.h5` file lists: their number is not what is wrong."""
+    policy = {"class_name": "QuantizedDTypePolicy", "config": {"mode": "int8"}}
+    model = functional([input_entry("x", [None, 3]), entry("Dense", "out", "x", units=2, dtype=policy)], ["x"], ["out"])
+    weights = {"out": {"kernel": np.ones((3, 2), np.int8), "bias": np.ones(2, np.float32), "scale": np.ones(2, np.float32)}}
+    for file in (h5_file(tmp_path / "m.h5", model, weights), keras_file(tmp_path / "m.keras", model, WEIGHTS)):
+        with pytest.raises(ReadError, match=r"layer 'out' \(Dense\): it was quantized by Keras .*, int8") as caught:
+            transload.load(file)
+        assert "batch" not in (caught.value.hint or "")
+
+
 def test_no_size_of_a_batch_mends_a_config(tmp_path: Path) -> None:
     model = functional([input_entry("x", [None, 3]), entry("Dense", "out", "x", units="many")], ["x"], ["out"])
     with pytest.raises(ReadError, match="'units', which is 'many'") as caught:
