@@ -165,6 +165,14 @@ def _halves_bias(op: Op) -> bool:
     return op.name == "tfl.fully_connected" and _has_bias(op, (I8, UI8), I64)
 
 
+def _rescales_integers(op: Op) -> bool:
+    """Whether it adds numbers of 8 or 16 bits that are not quantized: all kernels scale them by 0 / 0 (measured, LiteRT 2.3).
+
+    Source: `EvalQuantizedMean` and `EvalSum` in `tensorflow/lite/kernels/reduce.cc`, which go by the type of the tensor alone.
+    """
+    return op.name in ("tfl.mean", "tfl.sum") and op.operands[0].element_or_none in (I8, UI8, I16)
+
+
 def _beyond(op: Op) -> float | None:
     """The scale of sums of products in steps of the result, where it is greater than the multipliers that LiteRT has.
 
@@ -193,6 +201,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
                      "say INT32"),
     (_halves_bias, "LiteRT reads a bias of 64 bits beside activations of 8 as one of 32, half a number for one"),
     (_compares_steps, "LiteRT compares quantized numbers by multipliers below 1, and a scale here is 1 or more"),
+    (_rescales_integers, "LiteRT scales sums of 8 and 16 bits as if they were quantized, and these are not"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
     (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
                  "for integers, and of floats they may be infinite"),

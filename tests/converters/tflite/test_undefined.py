@@ -83,6 +83,19 @@ def test_what_is_made_of_nothing_is_not_judged(tmp_path: Path, size: int) -> Non
     assert bool(why) == (size == 0)
 
 
+@pytest.mark.parametrize(("dtype", "status"), [("int8", "inconclusive"), ("uint8", "inconclusive"), ("int16", "inconclusive"),
+                                               ("int32", "passed")])
+@pytest.mark.parametrize("operator", ["MEAN", "SUM"])
+def test_sums_of_plain_integers(operator: str, dtype: str, status: str, tmp_path: Path) -> None:
+    """LiteRT makes 0 of the mean of 7 and 1, and conversions were called wrong for the 4."""
+    file = tmp_path / "sum.tflite"
+    file.write_bytes(write_operator(
+        operator, [((3, 4), dtype), ((1,), "int32", np.array([1], np.int32))], [((3,), dtype)], {"keep_dims": False}))
+    made = transload.convert(file, "stablehlo", tmp_path / "out")
+    assert made.report.verification.status == status
+    assert ("as if they were quantized" in str(made.report.verification)) == (status == "inconclusive")
+
+
 @pytest.mark.parametrize(("dtype", "most"), [("int8", 2.0**29), ("int16", 2.0**13)])
 def test_scales_beyond_its_multipliers_are_not_judged(dtype: str, most: float, tmp_path: Path) -> None:
     """A file may claim any; a target with a host computed what saturates, and was called wrong."""
