@@ -20,8 +20,8 @@ from .parts import Parts, measure_parts
 from .scales import Scales, measure_scales
 
 __all__ = [
-    "TensorDifference", "check_number", "compare_outputs", "difference", "in_view_of", "incomparable", "is_counted", "is_farther",
-    "not_measured", "of_plain", "output_count", "together"]
+    "TensorDifference", "check_number", "compare_outputs", "difference", "distance_in_words", "in_view_of", "incomparable",
+    "is_as_near", "is_counted", "is_farther", "not_measured", "of_plain", "output_count", "together"]
 
 
 _OF_REALS = ("cos", "euclid", "sqnr")
@@ -109,6 +109,24 @@ def is_farther(one: TensorDifference, other: TensorDifference) -> bool:
         if name in one.metrics and name in other.metrics:
             return sign * one.metrics[name] > sign * other.metrics[name]
     return False
+
+
+def is_as_near(ours: TensorDifference, theirs: TensorDifference) -> bool:
+    """Whether a tensor is at least as near to its reference as another to its own: as reals, or, of what is counted, by how
+    many are the same, whether or not either was stripped of the metrics of reals (`of_plain`)."""
+    mine, other = of_plain(ours), of_plain(theirs)
+    names = [name for name in ("cos", "euclid") if name in mine.metrics and name in other.metrics]
+    if names:
+        return all(mine.metrics[name] >= other.metrics[name] for name in names)
+    return mine.same is not None and other.same is not None and mine.same >= other.same
+
+
+def distance_in_words(tensor: TensorDifference, digits: int = 5) -> str:
+    """How far a tensor is from its reference, as words before "away": a cosine, or how many of what is counted are others."""
+    cosine = of_plain(tensor).metrics.get("cos")
+    if cosine is not None:
+        return f"a cosine of {cosine:.{digits}f}"
+    return f"{math.nan if tensor.same is None else 1.0 - tensor.same:.2%} of its numbers"
 
 
 def together(one: TensorDifference, other: TensorDifference) -> TensorDifference:

@@ -13,7 +13,7 @@ from ..ir import Module, output_names
 from ..plugin import resolve
 from ..worker import ChildEnded
 from .bounds import has_bounds
-from .differences import TensorDifference, compare_outputs, together
+from .differences import TensorDifference, compare_outputs, distance_in_words, together
 from .drawn import Drawn
 from .edges import open_at_edges
 from .kinds import OutputKinds
@@ -75,8 +75,8 @@ class Excuses:
             return tensors, broken, [f"{error.message}, computing the model in another way: judged by the one alone"]
         wrong = self.kinds.limits_broken(judged.tensors)
         notes = [
-            f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are a cosine of {apart:.5f} apart; "
-            f"this is {judged.tensors[index].metrics['cos']:.5f} from what it gives {judged.nearest[index]}"
+            f"{tensors[index].name}: {self.runtime.name} itself computes it in ways that are {distance_in_words(apart)} apart; "
+            f"this is {distance_in_words(judged.tensors[index])} from what it gives {judged.nearest[index]}"
             for index, apart in judged.excused.items()]
         return judged.tensors, {index: reasons for index, reasons in wrong.items() if index not in judged.excused}, notes
 
@@ -180,7 +180,7 @@ class Excuses:
             wrong = self.kinds.limits_broken(tensors)
             notes = [
                 f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
-                f"this is a cosine of {tensors[index].metrics['cos']:.6f} from it" for index in broken if index not in wrong]
+                f"this is {distance_in_words(tensors[index], 6)} from it" for index in broken if index not in wrong]
             return {index: reasons for index, reasons in broken.items() if index in wrong}, notes
         return broken, []
 
@@ -191,7 +191,7 @@ class Excuses:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
         taking = self.reference.taking
         still = still_inputs(taking, given) if taking is not None and self.reference.fused is None else {}
-        excused = dict[int, float]()
+        excused = dict[int, TensorDifference]()
         for chosen, coarse in product((False, True), repeat=2):
             suspects = [index for index in broken if index not in self.kinds.exact
                         and (index in self.kinds.chosen, index in self.kinds.coarse) == (chosen, coarse)]
@@ -201,6 +201,6 @@ class Excuses:
             excused |= excused_by_last_bits(
                 self.reference.bare, self.reference.inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
         notes = [
-            f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is a cosine of "
-            f"{apart:.5f} away; this is {tensors[index].metrics['cos']:.5f}" for index, apart in excused.items()]
+            f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is "
+            f"{distance_in_words(apart)} away; this is {distance_in_words(tensors[index])}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes

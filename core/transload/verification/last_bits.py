@@ -23,7 +23,7 @@ from ..ir import F32, Dense, Module, Op, TensorType, Value
 from ..ir.build import Builder, constant_of
 from ..outcomes import other_shape
 from .as_given import next_floats, read_as_given
-from .differences import TensorDifference, compare_outputs, difference, in_view_of
+from .differences import TensorDifference, compare_outputs, difference, in_view_of, is_as_near
 from .offsets import is_real, rounded_by, unit_of
 
 __all__ = ["excused_by_last_bits", "moved", "moved_by_roundings", "still_inputs", "still_weights", "with_moved_weights"]
@@ -41,8 +41,8 @@ def excused_by_last_bits(
     tensors: Sequence[TensorDifference], suspects: Sequence[int], breaks: Callable[[TensorDifference], bool],
     near: Callable[[int], Mapping[str, np.ndarray] | None] | None = None, still: Mapping[str, np.ndarray] | None = None,
     chosen: bool = False,
-) -> dict[int, float]:
-    """By their places, those suspects that are no farther from `run(given)` than `run` moves, with the cosine of that.
+) -> dict[int, TensorDifference]:
+    """By their places, those suspects that are no farther from `run(given)` than `run` moves, with how far that is.
 
     `tensors` are the differences of the outputs `actual` from the reference. `breaks` says whether a difference is more than
     roundings of floats make; a model that moves by less excuses nothing, and what is within that breaks a limit that somebody
@@ -50,7 +50,7 @@ def excused_by_last_bits(
     `moved`, but for what is `still` (`still_inputs`). Each element has to be near one of these outputs, too (`_is_among`). Of
     labels and truths, which are `chosen`, that alone says which are left open: how far labels are apart says nothing.
     """
-    excused: dict[int, float] = {}
+    excused: dict[int, TensorDifference] = {}
     reference = run(given)
     if any(breaks(apart) for apart in compare_outputs(reference, run(given))):  # it draws numbers: that says nothing of bits
         return excused
@@ -65,11 +65,11 @@ def excused_by_last_bits(
             if index not in right or apart[index].note:
                 continue
             right[index].append(array)
-            near_enough = chosen or all(tensors[index].metrics[name] >= apart[index].metrics[name] for name in ("cos", "euclid"))
+            near_enough = chosen or is_as_near(tensors[index], apart[index])
             if index not in excused and near_enough and breaks(apart[index]):
-                excused[index] = apart[index].metrics["cos"]
+                excused[index] = apart[index]
     arrays = [*actual.values()]
-    return {index: cosine for index, cosine in excused.items() if _is_among(arrays[index], right[index], breaks)}
+    return {index: moves for index, moves in excused.items() if _is_among(arrays[index], right[index], breaks)}
 
 
 def _of_moved(

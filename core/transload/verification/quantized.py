@@ -410,7 +410,7 @@ def _move_as_far(
             if not suspects:
                 break
             near = partial(_of_moved_weights, module, given, still, still_weights(module, given)) if of_weights else None
-            excused = dict[int, float]()
+            excused = dict[int, TensorDifference]()
             for is_chosen in (False, True):
                 alike = [index for index in suspects if (index in chosen) == is_chosen]
                 breaks = partial(breaks_usual, chosen=is_chosen, unit=unit, coarse=True)

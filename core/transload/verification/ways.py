@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .differences import TensorDifference, compare_outputs
+from .differences import TensorDifference, compare_outputs, is_as_near
 
 __all__ = ["Judgement", "Ways"]
 
@@ -32,8 +32,8 @@ class Judgement:
 
     tensors: list[TensorDifference]
     nearest: list[str]
-    excused: dict[int, float]
-    """By place, the cosine between the ways themselves."""
+    excused: dict[int, TensorDifference]
+    """By place, how far the ways themselves are apart."""
 
 
 class Ways:
@@ -56,13 +56,13 @@ class Ways:
         nearest = [
             max(against, key=lambda name: _nearness(against[name][index], index in chosen)) for index in range(len(actual))]
         tensors = [against[name][index] for index, name in enumerate(nearest)]
-        excused: dict[int, float] = {}
+        excused: dict[int, TensorDifference] = {}
         pending = set(suspects)
         results = chain([computed], ({name: run(more) for name, run in self.runs.items()} for more in islice(further, _MORE)))
         while pending and (results_of_all := next(results, None)) is not None:
             for spread in _spreads(results_of_all):
                 for index in [index for index in pending if _no_further(tensors[index], spread[index], index in chosen)]:
-                    excused[index] = spread[index].metrics["cos"]
+                    excused[index] = spread[index]
                     pending.discard(index)
         return Judgement(tensors, nearest, excused)
 
@@ -82,4 +82,4 @@ def _no_further(ours: TensorDifference, theirs: TensorDifference, is_chosen: boo
     """Whether a result is at least as near to its reference as another reference is."""
     if is_chosen:
         return _nearness(ours, True) >= _nearness(theirs, True)
-    return all(ours.metrics[name] >= theirs.metrics[name] for name in ("cos", "euclid"))
+    return is_as_near(ours, theirs)

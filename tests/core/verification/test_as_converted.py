@@ -48,3 +48,23 @@ def test_what_is_next_to_no_border_is_wrong(tmp_path: Path) -> None:
     nodes = [("Mul", ["x", "twice"]), ("Sub", ["0", "less"]), ("Floor", ["1"])]
     right, other = (_file(tmp_path / f"{less}.onnx", *nodes, twice=2.5, less=less) for less in (0.0, 0.6))
     assert transload.compare(right, transload.lower(transload.load(other), "tosa")).broken
+
+
+def test_indices_beside_floats_are_judged_by_how_many_are_the_same(tmp_path: Path) -> None:
+    """What is counted has no cosine: an output of integers that breaks its limits ended in a raw `KeyError`."""
+    files = []
+    for less in (0.1, 0.6):
+        nodes = [onnx.helper.make_node("Add", ["x", "less"], ["sum"]), onnx.helper.make_node("Relu", ["sum"], ["y"]),
+                 onnx.helper.make_node("Cast", ["sum"], ["counts"], to=onnx.TensorProto.INT32)]
+        held = [onnx.helper.make_tensor("less", onnx.TensorProto.FLOAT, [], [less])]
+        ends = [onnx.helper.make_tensor_value_info(name, kind, [1, 8]) for name, kind in (
+            ("x", onnx.TensorProto.FLOAT), ("y", onnx.TensorProto.FLOAT), ("counts", onnx.TensorProto.INT32))]
+        graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], held)
+        files.append(tmp_path / f"{less}.onnx")
+        files[-1].write_bytes(onnx.helper.make_model(
+            graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+    right, wrong = files
+    x = {"x": np.arange(8, dtype=np.float32).reshape(1, 8) * 1.7 + 0.55}
+    assert not transload.compare(right, transload.lower(transload.load(right), "tosa"), x).broken
+    found = transload.compare(right, transload.lower(transload.load(wrong), "tosa"), x)
+    assert any(reason.startswith("counts") for reason in found.broken), found.broken

@@ -15,7 +15,7 @@ from transload.errors import RunError
 from transload.ir import Module
 from transload.plugin import Emitted, Runtime, Target
 from transload.plugin_host import Host
-from transload.verification.differences import compare_outputs
+from transload.verification.differences import compare_outputs, distance_in_words, of_plain
 from transload.verification.last_bits import excused_by_last_bits, moved
 from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
@@ -54,6 +54,21 @@ def test_a_result_is_no_nearer_to_a_runtime_than_its_inputs_last_bits_are() -> N
     assert far(compare_outputs(chaotic(GIVEN), chaotic(near))[0])
     assert excused(chaotic, GIVEN, chaotic(near)) <= {0}
     assert excused(chaotic, GIVEN, {"y": chaotic(GIVEN)["y"] * 0.9 + 0.1 * chaotic(near)["y"]}) == {0}
+
+
+def test_what_is_counted_is_as_near_as_many_are_the_same() -> None:
+    """A result of integers without a cosine (`of_plain`): where last bits decide how many, as many may be others."""
+    def counts(given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"y": (chaotic(given)["y"] * 8).astype(np.int32)}
+
+    near = moved(GIVEN, 7)
+    assert near is not None
+    for actual, taken in ((counts(near)["y"], True), (counts(GIVEN)["y"] + 9, False)):
+        plain = [*map(of_plain, compare_outputs(counts(GIVEN), {"y": actual}))]
+        assert "cos" not in plain[0].metrics and far(plain[0])
+        found = excused_by_last_bits(counts, GIVEN, {"y": actual}, plain, [0], far)
+        assert bool(found) is taken
+        assert all(distance_in_words(each).endswith("% of its numbers") for each in found.values())
 
 
 def test_a_right_result_is_seldom_the_farthest() -> None:
