@@ -30,13 +30,16 @@ __all__ = ["refusal_by_runtime", "refused_ops", "without_data"]
 MOST = 1 << 30
 """Bytes of the inputs of a module that is tried, at most: files may claim any size, and it is made twice."""
 
+FEW = 64
+"""Numbers of a constant that may be sizes, from which a tool infers types: a list of as many as any tensor has dimensions."""
+
 
 def without_data(module: Module) -> Module:
-    """A copy whose constants hold zeros, for tools that decide by types and not by numbers."""
+    """A copy whose large constants hold zeros, for tools that decide by types, and by sizes, which are few numbers."""
     copy = module.clone()
     for op in copy.walk():
         dense = op.attributes.get("value")
-        if isinstance(dense, Dense) and op.results and all(map(is_constant, op.results)):
+        if isinstance(dense, Dense) and math.prod(dense.shape) > FEW and op.results and all(map(is_constant, op.results)):
             zeros = SplatData(0, tuple(dense.shape), dense.data.dtype)
             op.attributes["value"] = Dense(zeros, dense.type)
     return copy

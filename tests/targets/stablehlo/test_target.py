@@ -170,3 +170,42 @@ def test_quantized_programs_can_be_written(tmp_path: Path) -> None:
     set_results(function, [builder.emit("stablehlo.add", x, x, types=[kind])])
     artifact = transload.convert(module, "stablehlo", tmp_path, verify=False)
     assert transload.load(file_of(artifact, ".mlirbc")).main.attributes["function_type"].inputs == (kind,)
+
+
+GATHER = "#stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>"
+CONV = ("batch_group_count = 1 : i64, feature_group_count = 1 : i64, "
+        "dimension_numbers = #stablehlo.conv<[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]>")
+SHAPE = "dense<[4, 2]> : tensor<2xi32>"
+DYNAMIC = {
+    "dynamic_gather": (
+        f"dimension_numbers = {GATHER}", "2x3xf32",
+        ["dense<[1, 0, 0, 1]> : tensor<4xi32>", "dense<[1, 2]> : tensor<2xi32>"], "4x2xf32"),
+    "dynamic_iota": ("iota_dimension = 0 : i64", "", [SHAPE], "4x2xf32"),
+    "dynamic_broadcast_in_dim": ("broadcast_dimensions = array<i64: 1>", "2xf32", [SHAPE], "4x2xf32"),
+    "dynamic_reshape": ("", "8xf32", [SHAPE], "4x2xf32"),
+    "real_dynamic_slice": ("", "9x3xf32", [f"dense<{n}> : tensor<2xi32>" for n in ("[1, 0]", "[9, 3]", "[2, 2]")], "4x2xf32"),
+    "dynamic_pad": ("", "2x2xf32", [
+        "dense<1.0> : tensor<f32>", *(f"dense<{n}> : tensor<2xi32>" for n in ("[1, 0]", "[1, 0]", "[0, 0]"))], "4x2xf32"),
+    "dynamic_conv": (
+        CONV, "1x4x4x2xf32", ["dense<0.5> : tensor<3x3x2x4xf32>", "dense<1> : tensor<2x2xi32>"], "1x4x4x4xf32"),
+    "dynamic_slice": ("slice_sizes = array<i64: 4, 2>", "9x3xf32", ["dense<1> : tensor<i32>"] * 2, "4x2xf32"),
+}
+"""Ops whose sizes constants tell: their attributes, the type of what they are given, the constants, the result's type."""
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_sizes_that_constants_tell_are_kept(name: str, tmp_path: Path) -> None:
+    """It was tried on constants of zeros whether a version has the ops: a gather's slices of size 0 made another type."""
+    attributes, given, constants, made = DYNAMIC[name]
+    taken = [f"tensor<{given}>"] * bool(given)
+    lines = [f"%{number} = stablehlo.constant {each}" for number, each in enumerate(constants)]
+    operands = ", ".join(["%x"] * bool(given) + [f"%{number}" for number in range(len(constants))])
+    types = ", ".join(taken + [each.rpartition(" : ")[2] for each in constants])
+    said = f" <{{{attributes}}}>" if attributes else ""
+    text = "\n".join([
+        f"func.func @main({', '.join(f'%x: {each}' for each in taken)}) -> tensor<{made}> {{", *lines,
+        f'%r = "stablehlo.{name}"({operands}){said} : ({types}) -> tensor<{made}>', f"return %r : tensor<{made}>", "}"])
+    module = transload.load(text=text, format="stablehlo")
+    artifact = transload.convert(module, "stablehlo", tmp_path, verify=False)
+    inputs, read = random_inputs(module), transload.load(file_of(artifact, ".mlirbc"))
+    near(*(next(iter(transload.run(each, inputs).values())) for each in (module, read)))
