@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Finding, RunError
+from transload.errors import Finding, RunError, UsageError
 from transload.ir import Op
 from transload.ir.module import Module
+from transload.kinds import MODULE, WHOLE, need, takes
 
 __all__ = ["Grid", "Process", "current_process", "run_parallel"]
 
@@ -154,6 +155,7 @@ def current_process() -> Process:
     return process if process is not None else Process(Grid())
 
 
+@takes(module=MODULE, num_replicas=WHOLE, num_partitions=WHOLE)
 def run_parallel(
     module: Module,
     inputs: Mapping[ProcessId, Mapping[str, Any]] | Mapping[str, Any],
@@ -169,17 +171,24 @@ def run_parallel(
 
     `inputs` are by process, or the same for all; `function` may differ between processes. `infeed` lists, by process,
     the tuples of arrays that `infeed` ops read; what `outfeed` ops write is put into `outfeed`. Raises `RunError`, of
-    a deadlock too.
+    a deadlock too, and `UsageError` for arguments of another kind.
     """
     from transload.engine.reference import prepare
 
+    need(inputs, Mapping, "run_parallel", "dictionary of inputs, by name or by process,")
+    need(infeed, Mapping | None, "run_parallel", "dictionary of infeeds by process")
+    need(function, str | Mapping, "run_parallel", "function's name, or a dictionary of names by process,")
     grid = grid or Grid(num_replicas, num_partitions)
     places = [(replica, partition) for replica in range(num_replicas) for partition in range(num_partitions)]
     grid.running = set(places)
+    if missing := [] if isinstance(function, str) else [place for place in places if place not in function]:
+        raise UsageError(f"run_parallel() was given functions by process, and none for {missing[0]}")
     named = {place: function if isinstance(function, str) else function[place] for place in places}
     plans = {name: prepare(module, name) for name in set(named.values())}
     by_place: Any = inputs
     given = {place: by_place.get(place, by_place) for place in places}
+    for each in given.values():
+        need(each, Mapping, "run_parallel", "dictionary of inputs by name for each process")
     results: dict[ProcessId, dict[str, np.ndarray]] = {}
 
     def work(place: ProcessId) -> None:

@@ -98,3 +98,13 @@ def test_a_deadlock_is_reported() -> None:
     )
     with pytest.raises(transload.TransloadError, match="wait for each other"):
         run_parallel(ordinary, {"arg0": np.zeros(2, np.int64)}, num_replicas=2, function={(0, 0): "receiver", (1, 0): "other"})
+
+
+@pytest.mark.parametrize("given", [
+    {"inputs": [np.zeros(2, np.int64)]}, {"inputs": {(0, 0): [np.zeros(2, np.int64)]}}, {"num_replicas": "2"},
+    {"infeed": [[np.zeros(2)]]}, {"function": {}}, {"function": 3}, {"module": "model.mlir"}])
+def test_arguments_of_another_kind(given: dict[str, object]) -> None:
+    """A list of inputs ended in an `AttributeError`, one of infeeds in a thread's traceback and a `KeyError`."""
+    usual = {"module": parse_module(_module(SEND)), "inputs": {"arg0": np.zeros(2, np.int64)}}
+    with pytest.raises(transload.errors.UsageError, match=r"^run_parallel\(\) "):
+        run_parallel(**{**usual, **given})  # type: ignore[arg-type]
