@@ -107,6 +107,8 @@ def reader_for(source: Source) -> Reader:
     what = mistaken(head, path, None, [reader for reader in readers if reader not in by_suffix])
     if (not what or path.name == REPORT) and (written := unreported(path, _suffixes())) is not None:
         raise written
+    if path.name == REPORT and report_in(path.parent) is not None:
+        what = f"it is the report of a conversion, and no model: give its folder, {quoted(path.parent)}"
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(
         f"{path}: no reader knows this format",
