@@ -18,7 +18,7 @@ import numpy as np
 from .contents import STRUCTURE
 from .errors import TransloadError
 from .ir import Dense, Module, Op, TensorType, Value, dtype_of, new_module, set_results
-from .ir.build import is_constant
+from .ir.build import constant_of, is_constant
 from .ir.constants import SplatData
 from .ir.regions import captured_values, functions_named
 from .plugin import Runtime, Source, resolve
@@ -104,10 +104,13 @@ def refused_ops(
 
 
 def _signature(op: Op) -> str:
-    """What decides whether an op is taken: its name, attributes and types; where it has regions, the op itself."""
+    """What decides whether an op is taken: its name, attributes, types, and constants that may be sizes; where it has regions,
+    the op itself."""
     types = [str(value.type) for value in (*op.operands, *op.results)]
+    sizes = [(place, constant.numpy().tolist()) for place, value in enumerate(op.operands)
+             if (constant := constant_of(value)) is not None and math.prod(constant.shape) <= FEW]
     members = {key: value for key, value in op.attributes.items() if key != "value"}
-    return f"{op.name} {members} {types}" + (f" {id(op)}" if op.regions else "")
+    return f"{op.name} {members} {types} {sizes}" + (f" {id(op)}" if op.regions else "")
 
 
 def _alone(op: Op) -> Module:

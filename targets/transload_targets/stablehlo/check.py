@@ -32,13 +32,16 @@ def findings_of(module: Module, version: str) -> list[Finding]:
         if why is None:
             return []
         _need_version(path, version)
+        never = {id(op) for op, _ in refused_ops(module, lambda alone: _refusal(alone, path, NEWEST))}
         found = [
-            _finding(op, f"cannot be said in StableHLO {version}: {reason}", _HINT)
+            _finding(op, f"cannot be said in StableHLO {version}: {reason}", "" if id(op) in never else _HINT)
             for op, reason in refused_ops(module, lambda alone: _refusal(alone, path, version))]
-    return found or [Finding("the module", f"cannot be said in StableHLO {version}: {why}", hint=_HINT)]
+        hint = _HINT if _refusal(without_data(module), path, NEWEST) is None else ""
+    return found or [Finding("the module", f"cannot be said in StableHLO {version}: {why}", hint=hint)]
 
 
 _HINT = f"ask for a later minimum_version, or for {NEWEST}"
+"""Where a later version has it."""
 
 
 def _finding(op: Op, why: str, hint: str = "") -> Finding:

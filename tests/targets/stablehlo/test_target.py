@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import TargetError, UsageError
+from transload.errors import TargetError, TransloadError, UsageError
 from transload.ir import F32, I8, Module, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import host
@@ -122,6 +122,21 @@ def test_everything_that_a_version_cannot_say_is_listed(tmp_path: Path) -> None:
     assert set(finding.names) == {"angle", "inner angle"}
     assert finding.why.startswith("cannot be said in StableHLO 1.0.0: stablehlo.tan") and "later minimum_version" in finding.hint
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]
+
+
+def test_no_later_version_is_advised_where_none_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest had the same fault, and the same advice."""
+    from transload_targets.stablehlo import check
+
+    def refuse(module: Module, path: Path, version: str) -> None:
+        if any(op.name == "stablehlo.tan" for op in module.walk()):
+            raise TransloadError(f"{path}: a tangent is not there")
+
+    monkeypatch.setattr(check, "write_artifact", refuse)
+    with pytest.raises(TargetError) as caught:
+        transload.convert(newer_module(), "stablehlo", tmp_path / "out", options={"minimum_version": "1.0.0"}, verify=False)
+    (finding,) = caught.value.findings
+    assert finding.what == "stablehlo.tan" and finding.why.endswith("a tangent is not there") and not finding.hint
 
 
 def test_a_later_version_can(tmp_path: Path) -> None:
