@@ -260,6 +260,26 @@ def test_quantiles_of_a_table(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, np.quantile(X, table, axis=1), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize(("method", "wanted"), [
+    ("lower", [1, 2, 4]), ("higher", [2, 3, 4]), ("nearest", [1, 3, 4]), ("midpoint", [1.5, 2.5, 4]), ("linear", [1.4, 2.5, 4])])
+def test_percentiles_are_made_of_what_lies_there(tmp_path: Path, method: str, wanted: list[float]) -> None:
+    """As Keras 3.15 computes them; of a row with NaN they are NaN."""
+    shares = [10, 37.5, 75]
+    model = functional(
+        [input_entry("x", (2, 5)), entry("Percentile", "y", "x", shares, module=NUMPY, axis=1, method=method)], ["x"], ["y"])
+    x = np.array([[5, 1, 3, 2, 4], [np.nan, 1, 2, 3, 4]], np.float32)
+    (found,) = transload.run(transload.load(keras_file(tmp_path / "m.keras", model, {})), {"x": x}).values()
+    np.testing.assert_allclose(found[:, 0], wanted, rtol=1e-6)
+    assert np.isnan(found[:, 1]).all()
+
+
+def test_a_quantile_whose_method_keras_leaves_out(tmp_path: Path) -> None:
+    """A saved one computes `linear` in Keras 3.15, whatever its config says, and other versions may not."""
+    with pytest.raises(ReadError, match="'lower', which Keras itself leaves out") as caught:
+        made(tmp_path, entry("Quantile", "y", "x", 0.3, module=NUMPY, axis=1, method="lower"))
+    assert "ops.percentile" in caught.value.hint
+
+
 def test_logarithms_of_sums_of_infinities(tmp_path: Path) -> None:
     """A mask of -inf: the largest less itself was no number."""
     model = functional([

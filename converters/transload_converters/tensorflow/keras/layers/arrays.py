@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,18 +44,32 @@ def median(call: Call, x: Value) -> Value:
 
 @operation("Quantile", "Percentile")
 def quantile(call: Call, x: Value, q: Any = None) -> Value:
-    if option(call, "method", "linear") != "linear":
-        raise Unsupported(f"its method {option(call, 'method')!r} is not known here")
     q = option(call, "q", q)
     if isinstance(q, Value):
         raise Unsupported("which quantile it is only the data says")
-    shares = np.asarray(q, np.float64)
-    return _quantiles(call, x, shares / 100 if call.layer.class_name.endswith("Percentile") else shares)
+    shares, method = np.asarray(q, np.float32), option(call, "method", "linear")
+    if call.layer.class_name.endswith("Percentile"):
+        return _quantiles(call, x, shares / np.float32(100), method)
+    if method != "linear":  # Keras 3.15's `Quantile.call` does not pass it on, its function does
+        raise Unsupported(f"its method is {method!r}, which Keras itself leaves out where it runs a saved model",
+                          hint="take keras.ops.percentile, which keeps it")
+    return _quantiles(call, x, shares)
 
 
-def _quantiles(call: Call, x: Value, q: Any) -> Value:
-    """Between the two numbers that lie at `q` of their order; the dimensions of several of them are the first."""
-    g, x = call.g, to_float(call.g, x)
+_PLACES: dict[str, Callable[[float], Sequence[float]]] = {
+    "linear": lambda at: (math.floor(at), math.ceil(at)), "midpoint": lambda at: (math.floor(at), math.ceil(at)),
+    "lower": lambda at: (math.floor(at),), "higher": lambda at: (math.ceil(at),), "nearest": lambda at: (round(at),)}
+"""Which numbers of an order a quantile is made of, by method; `nearest` takes the even one of two that are as near."""
+
+
+def _quantiles(call: Call, x: Value, q: Any, method: Any = "linear") -> Value:
+    """Made of the numbers that lie at `q` of their order; the dimensions of several of them are the first.
+
+    Source: `_quantile` in `keras/src/backend/tensorflow/numpy.py`, Keras 3.15, which has shares as float32, and of NaN NaN.
+    """
+    if method not in _PLACES:
+        raise Unsupported(f"its method {method!r} is none of {', '.join(_PLACES)}", hint="take one of these")
+    g, is_float, x = call.g, isinstance(x.element, FloatType), to_float(call.g, x)
     places, keep = g.axes(option(call, "axis"), x.rank), bool(option(call, "keepdims", False))
     rest = [place for place in range(x.rank) if place not in places]
     shape = shape_of(x)
@@ -67,10 +81,13 @@ def _quantiles(call: Call, x: Value, q: Any) -> Value:
     made = []
     for share in np.asarray(q, np.float64).ravel():
         at = float(share) * last
-        low, high = min(math.floor(at), last), min(math.ceil(at), last)
-        first, second = (g.squeeze(g.narrow(values, -1, place, place + 1), -1) for place in (low, high))
-        part = at - low
-        made.append(first if low == high else g.AddV2(g.Mul(first, 1 - part), g.Mul(second, part)))
+        places_of = sorted({min(max(place, 0), last) for place in _PLACES[method](at)})
+        first, *others = (g.squeeze(g.narrow(values, -1, place, place + 1), -1) for place in places_of)
+        part = 0.5 if method == "midpoint" else at - places_of[0]
+        made += [g.AddV2(g.Mul(first, 1 - part), g.Mul(second, part)) for second in others] or [first]
+    if is_float:
+        unknown, nan = g.reduce("Any", g.IsNan(flat), -1), g.constant(math.nan, x.element)
+        made = [g.select(unknown, nan, y) for y in made]
     if keep:
         made = [g.reshape(y, [1 if place in places else size for place, size in enumerate(shape)]) for y in made]
     return made[0] if np.ndim(q) == 0 else g.reshape(g.stack(made, 0), [*np.shape(q), *shape_of(made[0])])
