@@ -56,7 +56,7 @@ def quantile(call: Call, x: Value, q: Any = None) -> Value:
     return _quantiles(call, x, shares)
 
 
-_PLACES: dict[str, Callable[[float], Sequence[float]]] = {
+_PLACES: dict[str, Callable[[float], Sequence[int]]] = {
     "linear": lambda at: (math.floor(at), math.ceil(at)), "midpoint": lambda at: (math.floor(at), math.ceil(at)),
     "lower": lambda at: (math.floor(at),), "higher": lambda at: (math.ceil(at),), "nearest": lambda at: (round(at),)}
 """Which numbers of an order a quantile is made of, by method; `nearest` takes the even one of two that are as near."""
