@@ -26,7 +26,7 @@ try:
 except ImportError:  # not on Windows: what is left there stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PREFIX", "Hold", "ScratchFolder", "locked", "remove_abandoned", "remove_all", "temporary"]
+__all__ = ["PREFIX", "Hold", "ScratchFolder", "locked", "remove_abandoned", "remove_all", "system_folder", "temporary"]
 
 PREFIX = ".transload-"
 """Of the names of all such folders."""
@@ -49,13 +49,33 @@ def temporary() -> Iterator[None]:
                              hint="TMPDIR=FOLDER says where they go, on a disk that has room") from error
 
 
+def system_folder() -> Path:
+    """Where the system has temporary files, as `tempfile` finds it, but that nothing stays of the look for it.
+
+    `tempfile.gettempdir` writes into each place, in turn, whether that is possible; who is killed meanwhile leaves a file that
+    nobody knows of. Here it is a folder with our prefix, which the next process removes.
+    """
+    if tempfile.tempdir is None and os.name == "posix":
+        there = [os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP")]
+        for place in (*filter(None, there), "/tmp", "/var/tmp", "/usr/tmp"):  # as `tempfile` has them
+            with suppress(OSError):
+                tried = Path(tempfile.mkdtemp(prefix=PREFIX, dir=Path(place).absolute()))
+                try:
+                    (tried / "tried").write_bytes(b"tried")
+                finally:
+                    _remove(tried)
+                tempfile.tempdir = str(tried.parent)
+                break
+    return Path(tempfile.gettempdir())
+
+
 class ScratchFolder:
     """A new, empty folder in `parent` (by default where the system has temporary files), locked until `remove`."""
 
     def __init__(self, parent: Path | None = None) -> None:
         if parent is None:
             with temporary():
-                self._make(Path(tempfile.gettempdir()), lambda folder: nullcontext())
+                self._make(system_folder(), lambda folder: nullcontext())
         else:
             self._make(parent, _staying)
 

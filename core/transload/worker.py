@@ -41,7 +41,7 @@ from .child import PythonChild
 from .errors import Finding, ReadError, RunError, TransloadError
 from .forks import thread_lock
 from .interrupts import from_signal
-from .scratch import temporary
+from .scratch import system_folder, temporary
 
 __all__ = ["ChildEnded", "ChildLate", "Limits", "Remote", "Worker", "answered", "function_called", "serve", "taken", "unread"]
 
@@ -219,7 +219,7 @@ class Worker:
             self.stop()
         if self._child is None:
             with temporary():
-                self._said = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
+                self._said = tempfile.TemporaryFile(dir=system_folder())  # noqa: SIM115 - as long as the process
             self._child = PythonChild(
                 _START, str(self.limits.bytes), str(self.limits.file), *self._first, needs=self._needs, variables=self._variables,
                 stdin=-1, stdout=-1, stderr=self._said)  # -1: pipes

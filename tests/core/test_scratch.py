@@ -17,7 +17,7 @@ from transload import scratch
 from transload.artifact_set import replaced_folder
 from transload.errors import TransloadError
 from transload.files import atomic_path
-from transload.scratch import PREFIX, Hold, ScratchFolder, locked, remove_all
+from transload.scratch import PREFIX, Hold, ScratchFolder, locked, remove_all, system_folder
 
 KILLED = """
 import os, sys
@@ -198,3 +198,26 @@ def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(TransloadError, match="no temporary file can be written: No such file") as caught:
         ScratchFolder()
     assert type(caught.value) is TransloadError and "TMPDIR=" in caught.value.hint
+
+
+def test_of_the_look_for_a_place_nothing_stays_that_nobody_knows_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one process of two hundred that were killed a file of eight letters stayed: Python's own look for a place to write."""
+    full, good = tmp_path / "full", tmp_path / "good"
+    full.mkdir()
+    good.mkdir()
+    names, mkdir = [], os.mkdir
+
+    def made(path: str, mode: int = 0o777) -> None:
+        if Path(path).parent == full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        mkdir(path, mode)
+        names.append(Path(path))
+
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_get_default_tempdir", lambda: pytest.fail("Python looked"))
+    monkeypatch.setattr(os, "mkdir", made)
+    monkeypatch.setenv("TMPDIR", str(full))
+    monkeypatch.setenv("TEMP", str(tmp_path / "absent"))
+    monkeypatch.setenv("TMP", str(good))
+    assert system_folder() == good and tempfile.gettempdir() == str(good)
+    assert [each.name.startswith(PREFIX) for each in names] == [True] and not [*good.iterdir()]

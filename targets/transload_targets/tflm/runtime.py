@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import RunError
-from transload.scratch import temporary
+from transload.scratch import system_folder, temporary
 
 __all__ = ["Session", "operators_of", "refusal_of"]
 
@@ -93,7 +93,7 @@ def operators_of(data: bytes) -> list[str]:
 def _said() -> Iterator[Any]:
     """What is printed to the process's error stream inside, without names of files and counts of allocations."""
     with temporary():
-        kept = tempfile.TemporaryFile()  # noqa: SIM115 - until the end
+        kept = tempfile.TemporaryFile(dir=system_folder())  # noqa: SIM115 - until the end
     with kept as file:
         before = os.dup(2)
         os.dup2(file.fileno(), 2)
