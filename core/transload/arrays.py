@@ -234,6 +234,8 @@ def _why(error: Exception) -> str:
         return _TOO_LONG
     if "allow_pickle" in said or "Python objects" in said:
         return "it holds Python objects, which are never read"
+    if "malformed node" in said:  # with the address of what it is
+        return "its header is not the values of a dictionary"
     return said
 
 

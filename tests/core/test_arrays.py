@@ -194,6 +194,14 @@ def test_headers_that_numpy_cannot_make_tokens_of(header: bytes, version: int, t
         read_arrays(tmp_path / "x.npz")
 
 
+def test_a_header_that_holds_code_is_said_without_addresses(tmp_path: Path) -> None:
+    """It is never run; numpy's words had the address of what was found."""
+    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (print(1),)}\n"
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(64))
+    with pytest.raises(ReadError, match="its header is not the values of a dictionary"):
+        open_array(tmp_path / "x.npy")
+
+
 def test_what_numpy_advises_of_such_files_is_not_repeated(tmp_path: Path) -> None:
     """To trust them, and to have them unpickled."""
     np.save(tmp_path / "objects.npy", np.array([{}], object))

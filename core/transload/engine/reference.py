@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..budget import VARIABLE, more_than, most_ops, timed
+from ..budget import VARIABLE, most_ops, timed
 from ..errors import RunError, merge_findings
 from ..guard import process_kept
 from ..ir import Module, Value
@@ -56,15 +56,21 @@ _RUNS_OF_ONE = 16
 """Ops that functions may run by calling each other for each that converting may make: to run one takes a fraction of that."""
 
 
+_MOST_ADVISED = 10**9
+"""What nobody waits for is not advised."""
+
+
 def _need_few_calls(module: Module, count: int) -> None:
     """Raise `RunError` where functions that call others twice, and these others, run far more ops than converting may make."""
     if count <= _RUNS_OF_ONE * most_ops(0):
         return
     most = most_ops(sum(1 for _ in module.walk()))
     if count > _RUNS_OF_ONE * most:
+        more, needed = "let functions call fewer others", -(-count // _RUNS_OF_ONE)
+        if needed <= _MOST_ADVISED:
+            more = f"{more}; {VARIABLE}=ops={needed} allows that, {_RUNS_OF_ONE} for each"
         raise RunError(
-            f"functions that call each other would run more than {_RUNS_OF_ONE * most:,} ops, and the module has few",
-            hint=f"let functions call fewer others; {VARIABLE}=ops={more_than(most)} allows more")
+            f"functions that call each other would run more than {_RUNS_OF_ONE * most:,} ops, and the module has few", hint=more)
 
 
 def prepare(module: Module, function: str = "main") -> Execution:
