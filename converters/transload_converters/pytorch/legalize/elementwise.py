@@ -52,14 +52,33 @@ def mul(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.LogicalAnd" if call.element == BOOL else "top.Mul", a, b)
 
 
+def _mode_of(call: Call) -> str | None:
+    """How a division rounds."""
+    mode: str | None = "floor" if call.base == "floor_divide" else call.choice("rounding_mode", (None, "floor", "trunc"))
+    return mode
+
+
+def _division_rounded(call: Call) -> str:
+    """Of 16-bit floats PyTorch cuts off the fraction of a quotient of tensors as it is rounded, else as it is in f32."""
+    mode = _mode_of(call)
+    return "once" if mode == "floor" or (mode == "trunc" and not isinstance(call.other, Value)) else "each"
+
+
 @TABLE(*_names("div divide", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode"), "true_divide.Tensor", "true_divide.Scalar",
-       *_names("floor_divide", "default", "Scalar"))
+       *_names("floor_divide", "default", "Scalar"), rounded=_division_rounded)
 def div(call: Call, rw: Rewriter) -> Value:
-    """The quotient, exact, or rounded down or towards zero."""
-    mode = "floor" if call.base == "floor_divide" else call.choice("rounding_mode", (None, "floor", "trunc"))
+    """The quotient, exact, or rounded down or towards zero. Rounded down it is NaN of an infinity, as what is left of that is."""
+    mode = _mode_of(call)
     a, b = pair(call, rw, call.element)
     if mode == "floor":
-        return rw.emit("top.FloorDiv", a, b)
+        made = rw.emit("top.FloorDiv", a, b)
+        if not is_float(call.element):
+            return made
+        endless, divisor = rw.emit("top.IsInf", a), rw.constant_of(b)
+        if divisor is None or not np.asarray(divisor).all():  # by 0 it stays infinite
+            there = rw.emit("top.Compare", b, number_like(rw, 0, call.element), mode="NotEqual")
+            endless = rw.emit("top.LogicalAnd", endless, there)
+        return rw.emit("top.Where", endless, number_like(rw, math.nan, call.element), made)
     quotient = rw.emit("top.Div", a, b)
     return quotient if mode is None or not is_float(call.element) else _towards_zero(rw, quotient)
 
@@ -217,7 +236,7 @@ def clamp(call: Call, rw: Rewriter) -> Value:
     return value
 
 
-@TABLE("addcmul.default", "addcdiv.default")
+@TABLE("addcmul.default", "addcdiv.default", rounded="once")
 def addcmul(call: Call, rw: Rewriter) -> Value:
     """`self + value * tensor1 * tensor2`, or divided by tensor2."""
     element = call.element
@@ -228,12 +247,27 @@ def addcmul(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Add", cast(rw, call.self, element), part)
 
 
-@TABLE("lerp.Scalar", "lerp.Tensor")
+@TABLE("lerp.Scalar", "lerp.Tensor", rounded="once")
 def lerp(call: Call, rw: Rewriter) -> Value:
-    """`self + weight * (end - self)`."""
+    """`self + weight * (end - self)`; from a weight of 1/2 on the same from the other end, so that a weight of 1 is exact."""
     way = rw.emit("top.Sub", call.end, call.self)
-    weight = call.weight if isinstance(call.weight, Value) else number_like(rw, call.weight, call.element)
-    return rw.emit("top.Add", call.self, rw.emit("top.Mul", way, weight))
+    weight, rest = call.weight, None
+    if not isinstance(weight, Value):
+        weight, rest = (number_like(rw, number, call.element) for number in (weight, 1.0 - weight))
+    known = rw.constant_of(weight)
+    sizes = None if known is None else np.abs(np.asarray(known, np.float64))
+
+    def from_self() -> Value:
+        return rw.emit("top.Add", call.self, rw.emit("top.Mul", way, weight))
+
+    def from_end() -> Value:
+        left = rw.emit("top.Sub", number_like(rw, 1.0, call.element), weight) if rest is None else rest
+        return rw.emit("top.Sub", call.end, rw.emit("top.Mul", way, left))
+
+    if sizes is not None and ((sizes < 0.5).all() or (sizes >= 0.5).all()):
+        return from_self() if (sizes < 0.5).all() else from_end()
+    near = rw.emit("top.Compare", rw.emit("top.Abs", weight), number_like(rw, 0.5, call.element), mode="Less")
+    return rw.emit("top.Where", near, from_self(), from_end())
 
 
 @TABLE(*_names("xlogy", "Tensor", "Scalar_Other", "Scalar_Self"), "special_xlog1py.default")
@@ -247,11 +281,18 @@ def xlogy(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Where", nothing, zero, product)
 
 
-@TABLE("hypot.default")
+@TABLE("hypot.default", rounded="once")
 def hypot(call: Call, rw: Rewriter) -> Value:
-    """The length of (a, b)."""
-    squares = [rw.emit("top.Square", each) for each in pair(call, rw, call.element)]
-    return rw.emit("top.Sqrt", rw.emit("top.Add", *squares))
+    """The length of (a, b), by the greater one, as squares may be out of range; infinite where one is, even beside NaN."""
+    a, b = pair(call, rw, call.element)
+    sizes = [rw.emit("top.Abs", each) for each in (a, b)]
+    greater, lesser = (rw.emit(name, *sizes) for name in ("top.Max", "top.Min"))
+    zero, one = (number_like(rw, number, call.element) for number in (0, 1))
+    unit = rw.emit("top.Where", rw.emit("top.Compare", greater, zero, mode="Equal"), one, greater)
+    slope = rw.emit("top.AddConst", rw.emit("top.Square", rw.emit("top.Div", lesser, unit)), const_val=1.0)
+    made = rw.emit("top.Mul", greater, rw.emit("top.Sqrt", slope))
+    endless = rw.emit("top.LogicalOr", *(rw.emit("top.IsInf", each) for each in (a, b)))
+    return rw.emit("top.Where", endless, number_like(rw, math.inf, call.element), made)
 
 
 @TABLE("copysign.Tensor", "copysign.Scalar")
@@ -264,7 +305,7 @@ def copysign(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Where", rw.emit("top.Compare", signed, zero, mode="Less"), rw.emit("top.Neg", size), size)
 
 
-@TABLE("logaddexp.default", "logaddexp2.default")
+@TABLE("logaddexp.default", "logaddexp2.default", rounded="once")
 def logaddexp(call: Call, rw: Rewriter) -> Value:
     """The logarithm of a sum of powers."""
     a, b = pair(call, rw, call.element)

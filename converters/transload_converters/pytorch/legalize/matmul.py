@@ -61,7 +61,13 @@ def outer(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Mul", reshape(rw, a, (*shape_of(a), 1)), b)
 
 
-@TABLE("addmm.default", "baddbmm.default", "addmv.default", "addbmm.default", "addr.default", "_addmm_activation.default")
+def _where_scaled(call: Call) -> str:
+    """A product of 16-bit floats with a bias stays one; with factors it is rounded once, after all, but for outer products."""
+    return "each" if call.alpha == call.beta == 1 or call.base == "addr" else "once"
+
+
+@TABLE("addmm.default", "baddbmm.default", "addmv.default", "addbmm.default", "addr.default", "_addmm_activation.default",
+       rounded=_where_scaled)
 def addmm(call: Call, rw: Rewriter) -> Value:
     """`beta * self + alpha * (a @ b)`."""
     pairs = {"addmm": ("mat1", "mat2"), "_addmm_activation": ("mat1", "mat2"), "addmv": ("mat", "vec"), "addr": ("vec1", "vec2")}

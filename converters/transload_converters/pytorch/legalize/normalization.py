@@ -121,7 +121,7 @@ def instance_norm(call: Call, rw: Rewriter) -> Value:
     return cast(rw, made, element)
 
 
-@TABLE("_weight_norm.default", "_weight_norm_interface.default")
+@TABLE("_weight_norm.default", "_weight_norm_interface.default", rounded="once")
 def weight_norm(call: Call, rw: Rewriter) -> list[Value]:
     """`v * g / ||v||`, the norm over all dimensions but one."""
     call.refuse_use(1, "the norm")

@@ -9,6 +9,10 @@ them lists, numbers are numbers.
 
 In `top`, quantized tensors are values of a quantized type, where PyTorch has integers. An operator that meets one may mean its
 integers, or may only move or compare them: `stored=` says which.
+
+PyTorch computes most operators on 16-bit floats in f32, and rounds the result. A function that makes one op does the same; one
+that makes several, each of which would round, or overflow, says `rounded="once"`. (Some PyTorch itself rounds on its way:
+`logit`, `special_entr`, `xlogy`, a sum with an `alpha`.)
 """
 
 from __future__ import annotations
@@ -51,14 +55,18 @@ __all__ = [
 MAX_CONSTANT = 1 << 28
 """Elements that a constant computed here may have."""
 
+NARROW = (F16, BF16)
+"""Floats that PyTorch computes with in f32."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Call:
-    """The arguments of an op by their names in the operator's signature."""
+    """The arguments of an op by their names in the operator's signature; `widened` where f32 stand for its 16-bit floats."""
 
-    def __init__(self, op: Op) -> None:
+    def __init__(self, op: Op, widened: bool = False) -> None:
         self.op = op
+        self.widened = widened
         self._arguments = _bound(op)
 
     def __getattr__(self, name: str) -> Any:
@@ -99,10 +107,10 @@ class Call:
 
     @property
     def element(self) -> Type:
-        """The element type of the (first) result, which the program says."""
+        """The element type of the (first) result, which the program says; that it is computed in where it is rounded after."""
         type_ = self.op.results[0].type
         element: Type = type_.element if isinstance(type_, TensorType) else F32
-        return element
+        return F32 if self.widened and element in NARROW else element
 
     def used(self, place: int) -> bool:
         """Whether somebody uses a result."""
@@ -199,19 +207,26 @@ def _check_kind(argument: Argument, value: Any) -> None:
         raise Unsupported(f"its {argument.name} has {len(value)} numbers, and must have {argument.size}")
 
 
+Rounded = str | Callable[[Call], str]
+"""How often a rewrite rounds 16-bit floats, `each` or `once`; or what says so of a call."""
+
+
 class AtenTable(RewriteTable):
     """A rewrite table of functions that are given a `Call`, and say how they take quantized operands.
 
     `stored="integers"` (the default): they are first turned into the plain integers they hold; `"carried"`: the op moves or
     compares numbers, so quantized values stay as they are; `"native"`: the function sees to it. `"complex"`: the function is only
     asked where operands or results are complex numbers, which no other is given.
+
+    `rounded` says when 16-bit floats are rounded: by `"each"` op that the function makes (the default), or `"once"`: it is given
+    f32 in their stead, and what it makes is rounded after. Where arguments decide, a function of the call says which.
     """
 
-    def __call__(self, *names: str, stored: str = "integers") -> Callable[[F], F]:
+    def __call__(self, *names: str, stored: str = "integers", rounded: Rounded = "each") -> Callable[[F], F]:
         enter = super().__call__(*(f"aten.{name}" for name in names))
 
         def add(function: F) -> F:
-            enter(_guarded(function, stored))
+            enter(_guarded(function, stored, rounded))
             return function
 
         return add
@@ -226,7 +241,7 @@ def is_complex(value: Value) -> bool:
     return isinstance(value.type, TensorType) and isinstance(value.type.element, ComplexType)
 
 
-def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any], stored: str, rounded: Rounded) -> Callable[..., Any]:
     def rewrite(op: Op, rw: Rewriter) -> Any:
         complex_numbers = any(map(is_complex, (*op.operands, *op.results)))
         if stored == "complex" and not complex_numbers:
@@ -240,7 +255,8 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
         if stored == "integers":
             op.operands = tuple(as_integers(rw, value) for value in before)
         try:
-            made = function(Call(op), rw)
+            once = (rounded if isinstance(rounded, str) else rounded(Call(op))) == "once"
+            made = _rounded_once(function, op, rw) if once else function(Call(op), rw)
             if isinstance(made, list) and len(made) != len(op.results):
                 raise Unsupported(f"gives {len(made)} tensors, and the program takes {len(op.results)}: {_forms(op)}")
             return made
@@ -255,6 +271,17 @@ def _guarded(function: Callable[..., Any], stored: str) -> Callable[..., Any]:
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]
     return rewrite
+
+
+def _rounded_once(function: Callable[..., Any], op: Op, rw: Rewriter) -> Any:
+    """What a function makes of an op whose 16-bit floats are f32 meanwhile."""
+    op.operands = tuple(wide(rw, value)[0] if isinstance(value.type, TensorType) else value for value in op.operands)
+    made = function(Call(op, widened=True), rw)
+
+    def narrow(value: Value, result: Value) -> Value:
+        return cast(rw, value, result.element) if value.element == F32 and result.element in NARROW else value
+
+    return list(map(narrow, made, op.results)) if isinstance(made, list) else narrow(made, op.results[0])
 
 
 def _forms(op: Op) -> str:
@@ -367,7 +394,7 @@ def cast(rw: Rewriter, value: Value | None, element: Type) -> Value:
 def wide(rw: Rewriter, value: Value) -> tuple[Value, Type]:
     """`value` in the floats that PyTorch adds up 16-bit ones in, and the element type that it had."""
     element = value.element
-    return (cast(rw, value, F32), element) if element in (F16, BF16) else (value, element)
+    return (cast(rw, value, F32), element) if element in NARROW else (value, element)
 
 
 def reshape(rw: Rewriter, value: Value, shape: Sequence[int]) -> Value:

@@ -47,7 +47,8 @@ def sign(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Where", rw.emit("top.IsNaN", value), number_like(rw, 0.0, value.element), made)
 
 
-@TABLE("round.default", "round.decimals", "special_round.default")
+@TABLE("round.default", "round.decimals", "special_round.default",
+       rounded=lambda call: "once" if call.get("decimals", 0) else "each")
 def round_(call: Call, rw: Rewriter) -> Value:
     """Rounded to so many decimals, halves to the even number."""
     decimals = call.get("decimals", 0)
@@ -62,13 +63,13 @@ def round_(call: Call, rw: Rewriter) -> Value:
     return rw.emit(back, rw.emit("top.Round", rw.emit(there, call.self, unit)), unit)
 
 
-@TABLE("exp2.default", "special_exp2.default")
+@TABLE("exp2.default", "special_exp2.default", rounded="once")
 def exp2(call: Call, rw: Rewriter) -> Value:
     """`2 ** x`."""
     return rw.emit("top.Exp", rw.emit("top.MulConst", cast(rw, call.self, call.element), const_val=math.log(2.0)))
 
 
-@TABLE("expm1.default", "special_expm1.default")
+@TABLE("expm1.default", "special_expm1.default", rounded="once")
 def expm1(call: Call, rw: Rewriter) -> Value:
     """`exp(x) - 1`, exact near 0: there by `tanh(x/2) * (exp(x) + 1)`."""
     value = cast(rw, call.self, call.element)
@@ -79,14 +80,14 @@ def expm1(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Where", small, near, rw.emit("top.AddConst", power, const_val=-1.0))
 
 
-@TABLE("log2.default", "log10.default")
+@TABLE("log2.default", "log10.default", rounded="once")
 def log_of_base(call: Call, rw: Rewriter) -> Value:
     """Logarithms to another base."""
     base = 2.0 if call.base == "log2" else 10.0
     return rw.emit("top.MulConst", rw.emit("top.Log", cast(rw, call.self, call.element)), const_val=1.0 / math.log(base))
 
 
-@TABLE("erfc.default", "special_erfc.default")
+@TABLE("erfc.default", "special_erfc.default", rounded="once")
 def erfc(call: Call, rw: Rewriter) -> Value:
     """`1 - erf(x)`."""
     return rw.emit("top.Sub", number_like(rw, 1.0, call.element), rw.emit("top.Erf", cast(rw, call.self, call.element)))
@@ -101,7 +102,7 @@ def logit(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Log", rw.emit("top.Div", value, rw.emit("top.Sub", number_like(rw, 1.0, value.element), value)))
 
 
-@TABLE("sinc.default", "special_sinc.default")
+@TABLE("sinc.default", "special_sinc.default", rounded="once")
 def sinc(call: Call, rw: Rewriter) -> Value:
     """`sin(pi x) / (pi x)`, 1 at 0."""
     angle = rw.emit("top.MulConst", cast(rw, call.self, call.element), const_val=math.pi)
@@ -262,7 +263,7 @@ def hardsigmoid(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.HardSigmoid", call.self, alpha=1.0 / 6.0, beta=0.5)
 
 
-@TABLE("softplus.default")
+@TABLE("softplus.default", rounded=lambda call: "each" if call.beta == 1 else "once")
 def softplus(call: Call, rw: Rewriter) -> Value:
     """`log(1 + exp(beta x)) / beta`; x itself where beta x is above the threshold."""
     value, beta, threshold = call.self, float(call.beta), float(call.threshold)
@@ -309,7 +310,7 @@ def _replaced(rw: Rewriter, measure: Value, bound: float, number: float, value: 
     return rw.emit("top.Where", within, number_like(rw, number, value.element), value)
 
 
-@TABLE("glu.default")
+@TABLE("glu.default", rounded="once")
 def glu(call: Call, rw: Rewriter) -> Value:
     """One half times the sigmoid of the other."""
     shape = shape_of(call.self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .numbers import ANY, POSITIVE, REAL, UNIT
-from .spec import Cases, t
+from .spec import Cases, T, t
 
 __all__ = ["fill"]
 
@@ -35,3 +35,37 @@ def fill(cases: Cases) -> None:
         cases.add(name, rows, 1)
     for name in ("max", "min", "median"):
         cases.add(f"{name}.default", rows)
+    _rounded_once(cases)
+
+
+def _rounded_once(cases: Cases) -> None:
+    """Of 16-bit floats what is out of range, or rounded to another whole number, only on the way; and ends of f32."""
+    def half(*values: float, d: str = "f16") -> T:
+        return t(len(values), d=d, values=values)
+
+    def full(*values: float) -> T:
+        return half(*values, d="f32")
+
+    cases.add("hypot.default", half(300, 40000, -0.25, 0, _NAN, -_INF), half(400, -30000, 0, 0, 1, _NAN))
+    cases.add("hypot.default", half(3e20, -1e38, 1, d="bf16"), half(4e20, 1e38, 0, d="bf16"))
+    cases.add("hypot.default", full(3e20, 0, _INF, _NAN, -_INF, 1), full(4e20, 0, _INF, _INF, _NAN, _NAN))
+    cases.add("hypot.default", full(3, 0, _NAN), full(-4, 0, 1))
+    for name in ("sinc", "special_sinc"):
+        cases.add(f"{name}.default", half(21000, -65000, 0))
+    cases.add("special_exp2.default", half(30.125, 29.75, d="bf16"))
+    cases.add("round.decimals", half(700.5, -1.25, 0), decimals=2)
+    cases.add("addcmul.default", half(-60000, 1), half(300, 2), half(400, 3), value=0.5)
+    cases.add("addcdiv.default", half(-60000, 1), half(30000, 2), half(0.25, 3), value=0.5)
+    cases.add("addmm.default", t(2, 2, d="f16"), t(2, 3, d="f16", lo=200, hi=300), t(3, 2, d="f16", lo=200, hi=300), alpha=0.125)
+    cases.add("baddbmm.default", t(1, 2, 2, d="f16"), t(1, 2, 3, d="f16", lo=200, hi=300), t(1, 3, 2, d="f16", lo=200, hi=300),
+              beta=0.5, alpha=0.125)
+    cases.add("floor_divide.default", half(4404, -2000), half(49.5, 3))
+    cases.add("floor_divide.default", full(_INF, -_INF, _NAN, _INF, _INF, 1, 7, -7), full(2, 3, 1, _INF, 0, _NAN, 2, 2))
+    cases.add("div.Tensor_mode", full(_INF, -_INF, 9), full(2, -3, 2), rounding_mode="floor")
+    for weight in (0.25, 0.5, 1.0, -1.0):
+        cases.add("lerp.Scalar", half(60000, 1), half(-60000, 2), weight)
+    cases.add("lerp.Scalar", full(3e8, -3e8), full(1, 3), 1.0)
+    cases.add("lerp.Tensor", full(3e8, 1, 2, 3e8), full(1, 2, 3, 7), full(1, 0.25, 0.5, 1))
+    cases.add("lerp.Tensor", full(3e8, -3e8), full(1, 3), full(1, 1))
+    for name in ("_weight_norm", "_weight_norm_interface"):
+        cases.add(f"{name}.default", t(2, 40, d="f16", lo=2e4, hi=4e4), t(2, 1, d="f16", lo=500, hi=900), 0)
