@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -30,7 +31,7 @@ def _outputs(model: Any, inputs: dict[str, np.ndarray], target: str = "") -> lis
     hub = transload.legalize(read_model(model), found="padded")
     if not target:
         return list(transload.run(hub, inputs).values())
-    lowered = transload.lower(hub, target, int64="assumed")
+    lowered = transload.lower(hub, target, **({"int64": "assumed"} if target == "tosa" else {}))
     return list(transload.run(lowered, dict(zip(input_names(lowered.main), inputs.values(), strict=True))).values())
 
 
@@ -61,6 +62,45 @@ def test_places_of_what_is_not_zero_come_first() -> None:
     for made in (*_outputs(model, {"x": x}), *_outputs(model, {"x": x}, "tosa")):
         np.testing.assert_array_equal(made[:, :4], np.nonzero(x))
         assert made.shape == (2, 8) and (made[:, 4:] == -1).all()
+
+
+NUMBERS = [
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float16, ml_dtypes.bfloat16,
+    np.float32, np.float64]
+"""The types of numbers that ONNX's NonZero takes."""
+
+
+def _numbers_of(kind: Any, target: str) -> np.ndarray:
+    """Numbers of a type, its ends among them: as far as a target with 32 bits has them."""
+    whole = np.dtype(kind).kind in "iu"
+    ends = [np.iinfo(kind).min, np.iinfo(kind).max] if whole else [-0.0, np.nan, np.inf, -np.inf]
+    numbers = np.array([0, 1, 0, 100, 0, *([] if whole and target == "tosa" and np.dtype(kind).itemsize == 8 else ends)],
+                       kind if whole else np.float64)
+    return numbers.astype(kind)[:, None]
+
+
+@pytest.mark.parametrize("target", ["", "tosa", "stablehlo", "onnx"])
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_of_every_type_are_looked_at(kind: Any, target: str) -> None:
+    """Truth values were subtracted from themselves, which no target does, and the padding was asked for in vain."""
+    x, nodes, looked = _numbers_of(kind, target), [], "x"
+    wanted = np.array(np.nonzero(x.astype(np.float64)))
+    if kind == ml_dtypes.bfloat16:
+        x, nodes, looked = x.astype(np.float32), [node("Cast", ["x"], ["h"], to=16)], "h"
+    (made,) = _outputs(make_model([*nodes, node("NonZero", [looked], ["y"])], {"x": x}, ["y"]), {"x": x}, target)
+    np.testing.assert_array_equal(made[:, : wanted.shape[1]], wanted)
+    assert made.shape == (2, x.size) and (made[:, wanted.shape[1] :] == -1).all()
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo", "tflite", "onnx"])
+@pytest.mark.parametrize("kind", [np.bool_, np.int32, np.int64, np.uint8, np.float32])  # those that onnxruntime looks at
+def test_onnxruntime_finds_the_same(kind: Any, target: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    x = np.array([[0, 1, 0, 3], [0, 0, 5, 0]]).astype(kind)
+    (tmp_path / "m.onnx").write_bytes(make_model([node("NonZero", ["x"], ["y"])], {"x": x}, ["y"]).SerializeToString())
+    found = transload.convert(
+        tmp_path / "m.onnx", target, tmp_path / "out", options={"found": "padded"}, input_data={"x": x}).verification
+    assert found is not None and found.passed, found
 
 
 def test_what_is_found_in_data_is_refused_by_default() -> None:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, I32, I64, Op, Value
+from transload.ir import BOOL, F32, I32, I64, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
@@ -60,7 +60,7 @@ def non_zero(op: Op, rw: Rewriter) -> Value:
     shape = shape_of(value) or (1,)
     _padded(op, rw, "elements that are not 0")
     flat = reshape(rw, value, (math.prod(shape),))
-    there = rw.emit("top.LogicalNot", rw.emit("top.Compare", flat, rw.emit("top.Sub", flat, flat), mode="Equal"))
+    there = cast(rw, flat, BOOL)
     rows = rw.constant(np.stack(np.unravel_index(counted(math.prod(shape)), shape), axis=1).astype(np.int32))
     return permute(rw, _first_found(rw, rows, there), (1, 0))
 
