@@ -208,6 +208,48 @@ def test_matmul_nbits(everywhere: Callable[..., Module], bits: int, k: int, bloc
         assert str(kind).startswith(f"!quant.uniform<u{bits}:f32:{{0:1, 1:{16 if k == 80 else block}}}, {{{{")
 
 
+@pytest.mark.parametrize("with_zero", [False, True])
+@pytest.mark.parametrize(("rows", "k"), [((3,), 64), ((2, 3), 64), ((1, 2, 3), 64), ((2, 3), 80)])
+def test_matmul_nbits_is_written_as_onnx(tmp_path: Path, rows: tuple[int, ...], k: int, with_zero: bool) -> None:
+    """Weights are turned there for products of more than two dimensions: their blocks' scales were not, and had no size."""
+    n, block = 12, 32
+    count = -(-k // block)
+    constants: dict[str, Any] = {
+        "w": G.integers(0, 256, (n, count, block // 2)).astype(np.uint8),
+        "s": G.uniform(0.01, 0.1, n * count).astype(np.float32)}
+    if with_zero:
+        constants["z"] = G.integers(0, 256, n * -(-count // 2)).astype(np.uint8)
+    nodes = [node("MatMulNBits", ["x", *constants], ["y"], bits=4, block_size=block, K=k, N=n, **MS)]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": real(*rows, k)}, ["y"], constants, opset=21).SerializeToString())
+    found = transload.convert(file, "onnx", tmp_path / "out").verification
+    assert found is not None and found.passed, found
+    written = [op.name for op in transload.load(tmp_path / "out" / "model.onnx").walk()]
+    assert written.count("onnx.DequantizeLinear") == 1 and "onnx.Transpose" not in written  # small in the file, and turned there
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("perm", [(1, 0), (0, 1)])
+@pytest.mark.parametrize("block", [0, 4])
+def test_weights_that_are_turned_keep_their_scales_in_onnx(
+    tmp_path: Path, perm: tuple[int, ...], axis: int | None, block: int,
+) -> None:
+    if axis is None and block:
+        pytest.skip("blocks lie along a dimension")
+    constants = blocks(np.int8, (8, 8), axis or 0, block or 8, True)
+    if not block:
+        constants |= {name: constants[name].reshape(-1)[: 8 if axis is not None else 1] for name in "sz"}
+    if axis is None:
+        constants |= {name: constants[name].reshape(()) for name in "sz"}
+    more: dict[str, Any] = {} if axis is None else {"axis": axis, **({"block_size": block} if block else {})}
+    nodes = [node("DequantizeLinear", ["w", "s", "z"], ["d"], **more), node("Transpose", ["d"], ["t"], perm=list(perm)),
+             node("MatMul", ["x", "t"], ["y"])]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": real(2, 3, 8)}, ["y"], constants, opset=21).SerializeToString())
+    found = transload.convert(file, "onnx", tmp_path / "out").verification
+    assert found is not None and found.passed, found
+
+
 def test_blocked_scales_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     constants = blocks(np.int8, (6, 8), 1, 4, False)
     constants["s"] = constants["s"][:, :1]

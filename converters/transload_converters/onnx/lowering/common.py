@@ -25,12 +25,14 @@ from transload.ir import (
     FloatType,
     IntegerType,
     Op,
+    QuantType,
     TensorType,
     Type,
     Value,
     dtype_of,
 )
 from transload.ir.build import Builder
+from transload.ir.quantization import permuted
 from transload.rewrite import Rewriter, Unsupported
 from transload_hub.quotients import may_leave_range
 
@@ -261,12 +263,15 @@ def transposed(rw: Builder, x: Value, order: Sequence[int]) -> Value:
     turned = None if shape is None else tuple(shape[axis] for axis in order)
     owner = x.op
     if owner is not None and owner.name == "onnx.Constant":
-        return rw.constant(np.ascontiguousarray(owner.attributes["value"].numpy().transpose(order)), x.element, dialect="onnx")
+        element = permuted(x.element, order) if isinstance(x.element, QuantType) else x.element
+        return rw.constant(np.ascontiguousarray(owner.attributes["value"].numpy().transpose(order)), element, dialect="onnx")
     if owner is not None and owner.name == "onnx.DequantizeLinear" and owner.operands[0].op is not None and (
             owner.operands[0].op.name == "onnx.Constant"):
         stored, *scales = owner.operands
-        axis = owner.attributes.get("axis")
-        return emit(
-            rw, "DequantizeLinear", transposed(rw, stored, order), *scales, like=x, shape=turned,
-            axis=None if axis is None else list(order).index(axis))
+        places = dict(owner.attributes)
+        if "axis" in places:
+            places["axis"] = list(order).index(places["axis"])
+        if "block_size" in places:  # scales and zero points have the dimensions of what they are of, fewer places along one
+            scales = [transposed(rw, each, order) for each in scales]
+        return emit(rw, "DequantizeLinear", transposed(rw, stored, order), *scales, like=x, shape=turned, **places)
     return emit(rw, "Transpose", x, shape=turned, perm=tuple(order))
