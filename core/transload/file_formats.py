@@ -83,6 +83,8 @@ def reader_for(source: Source) -> Reader:
     by_suffix = [reader for reader in readers if path.name.lower().endswith(reader.suffixes)]
     if len(by_suffix) == 1:
         return by_suffix[0]
+    if path.name == REPORT and report_in(path.parent) is not None:  # it may name ops, as text of them does
+        raise ReadError(f"{path}: is the report of a conversion, and no model", hint=f"give its folder, {quoted(path.parent)}")
     try:
         head = bytes(source.data[:HEAD])
     except OSError as error:
@@ -107,8 +109,6 @@ def reader_for(source: Source) -> Reader:
     what = mistaken(head, path, None, [reader for reader in readers if reader not in by_suffix])
     if (not what or path.name == REPORT) and (written := unreported(path, _suffixes())) is not None:
         raise written
-    if path.name == REPORT and report_in(path.parent) is not None:
-        what = f"it is the report of a conversion, and no model: give its folder, {quoted(path.parent)}"
     known = ", ".join(f"{reader.name} ({' '.join(reader.suffixes)})" if reader.suffixes else reader.name for reader in readers)
     raise ReadError(
         f"{path}: no reader knows this format",

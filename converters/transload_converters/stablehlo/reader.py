@@ -47,7 +47,13 @@ def detect(head: bytes, path: Path) -> bool:
         return True
     if path.suffix == ".mlir":
         return not is_binary(head) and not files.detect(head, path)
-    return b"stablehlo." in head
+    return b"stablehlo." in head and not _is_json(head)
+
+
+def _is_json(head: bytes) -> bool:
+    """Whether a text begins as JSON, which may name ops: in MLIR a brace comes first for resources alone."""
+    start = head.lstrip()
+    return start.startswith((b"{", b"[")) and not start.startswith(b"{-#")
 
 
 def read(source: Source, inputs: Mapping[str, TensorType]) -> Module:
