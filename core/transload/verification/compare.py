@@ -263,7 +263,7 @@ def compare(
     (compute, said), chosen = _runner_of(written, result, per_layer), chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))
     compared = partial(_outputs, source=source, meanings=meanings, stated=stated, chosen=chosen)
-    ends, own = {**_of_ends(result, stated), **meanings}, quantized_elements(source, hub)
+    ends, own = {**_of_ends(result, stated), **meanings}, _own_types(source, hub)
     comparison = Comparison(runtime.name, said, compared(reference, actual), of_found=of_found, otherwise=_unlike(own, ends))
     comparison.look_for_silent(reference, chosen, is_given=given_arrays is not None)
     comparison.look_around(given, reference, result, artifact, function)
@@ -314,6 +314,12 @@ def _taken_as(written: Written | None, result: Module, meanings: Mapping[str, Qu
     from ..api import runnable
 
     return quantized_at_once(runnable(result).main) if written is None and not meanings else {}
+
+
+def _own_types(source: Module, hub: Module) -> dict[str, QuantType]:
+    """The types of a model's quantized tensors by name, its inputs and outputs among them: a report names those, and formats that
+    keep their types beside the tensors (QOperator) or make them of floats (QDQ) have other names for what is inside."""
+    return {**quantized_elements(source, hub), **quantized_at_once(hub.main), **_of_ends(hub, quantized_tensors(hub))}
 
 
 def _are_alike(hub: Module, own: Mapping[str, QuantType], found: Mapping[str, QuantType]) -> bool:
