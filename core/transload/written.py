@@ -269,7 +269,7 @@ def _by_itself(
         return ready(*given, **how)
     except RunError as error:
         if program is not None and not error.hint and not isinstance(error, ArtifactError):
-            error.hint = f"an engine of ours runs {quoted(program)}, with --engine reference or where that is given in its place"
+            error.hint = f"an engine of ours runs {quoted(program)}: give that in its place"
         raise
 
 

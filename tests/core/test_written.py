@@ -278,17 +278,24 @@ def test_an_engine_that_is_asked_for_by_name_runs_what_lies_beside(
     assert scores is not None and not called
 
 
-def test_a_runtime_that_stops_leaves_what_an_engine_runs(written: Path, monkeypatch: pytest.MonkeyPatch, cli: Any) -> None:
-    """As for want of a device: the error names the file beside the program."""
+@pytest.mark.parametrize("command", ["run", "compare", "eval"])
+def test_a_runtime_that_stops_leaves_what_an_engine_runs(
+    command: str, written: Path, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Any,
+) -> None:
+    """As for want of a device: the error names the file beside the program, which every command takes, and no option of one."""
     def stopped(*given: Any, **how: Any) -> None:
         raise RunError("there is no device")
 
     monkeypatch.setattr("transload.written.by_target", stopped)
+    np.savez(tmp_path / "sample.npz", image=np.zeros((1, 8, 8, 1), np.int8))
+    (tmp_path / "labels.txt").write_text("3\n")
+    before = {"compare": [examples / "digits" / "digits_int8.tflite"]}.get(command, [])
+    behind = {"eval": ["--data", tmp_path / "sample.npz", "--labels", tmp_path / "labels.txt"]}.get(command, [])
     place = written / "tp-tiny"
-    code, _, said = cli("run", place)
-    way = f"→ an engine of ours runs {place / 'digits_int8.mlir'}, with --engine reference"
-    assert code == 3 and way in said.replace("\n", "")
-    assert cli("run", place, "--engine", "reference")[0] == 0
+    code, _, said = cli(command, *before, place, *behind)
+    way = f"→ an engine of ours runs {place / 'digits_int8.mlir'}: give that in its place"
+    assert code == 3 and way in said.replace("\n", "") and "--engine" not in said
+    assert cli(command, *before, place / "digits_int8.mlir", *behind)[0] == 0
 
 
 def other_byte(file: Path) -> None:
