@@ -172,11 +172,13 @@ def _member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo, grown: 
 
 def _header(member: Any, path: Path, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
     version, header = _begin(member)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(header, _HEADER)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(header, _HEADER)
-    raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
+    if version not in ((1, 0), (2, 0)):
+        raise ReadError(f"{path}: member {name!r} is of .npy version {version}, which is not known")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(header, _HEADER)
+    if any(type(size) is not int or size < 0 for size in shape):  # numpy takes truth values, which are numbers to Python
+        raise ReadError(f"{path}: member {name!r} is damaged: its sizes are no counts, {str(shape)[:80]}")
+    return shape, fortran, dtype
 
 
 def _begin(file: Any) -> tuple[tuple[int, int], io.BytesIO]:

@@ -25,7 +25,7 @@ from .plugin import Runtime, Source, resolve
 from .plugin_host import host
 from .scratch import ScratchFolder
 
-__all__ = ["refusal_by_runtime", "refused_ops", "without_data"]
+__all__ = ["is_of_files", "refusal_by_runtime", "refused_ops", "without_data"]
 
 MOST = 1 << 30
 """Bytes of the inputs of a module that is tried, at most: files may claim any size, and it is made twice."""
@@ -43,6 +43,11 @@ def without_data(module: Module) -> Module:
             zeros = SplatData(0, tuple(dense.shape), dense.data.dtype)
             op.attributes["value"] = Dense(zeros, dense.type)
     return copy
+
+
+def is_of_files(error: TransloadError) -> bool:
+    """Whether an error is of the place that is written to, and says nothing of a module: no room, say, is no kind of its own."""
+    return type(error) is TransloadError
 
 
 def refusal_by_runtime(runtime: Runtime, module: Module) -> str | None:

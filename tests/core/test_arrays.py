@@ -202,6 +202,16 @@ def test_a_header_that_holds_code_is_said_without_addresses(tmp_path: Path) -> N
         open_array(tmp_path / "x.npy")
 
 
+@pytest.mark.parametrize("shape", ["(True, 1)", "(-3,)"])
+def test_sizes_that_are_no_counts_are_damage(shape: str, tmp_path: Path) -> None:
+    """What holds the data asked for a tuple of sizes, in a programmer's words."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("x.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + bytes(4))
+    with pytest.raises(ReadError, match=r"x\.npz"):
+        read_arrays(tmp_path / "x.npz")
+
+
 def test_what_numpy_advises_of_such_files_is_not_repeated(tmp_path: Path) -> None:
     """To trust them, and to have them unpickled."""
     np.save(tmp_path / "objects.npy", np.array([{}], object))

@@ -12,7 +12,7 @@ from transload.ir import F64, Module, Op
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.scratch import ScratchFolder
-from transload.trials import refused_ops
+from transload.trials import is_of_files, refused_ops
 from transload.worker import ChildEnded
 
 from .session import HERE, OPENVINO
@@ -67,6 +67,8 @@ def _refusal(module: Module) -> str | None:
             resolve(host().get("writers", "onnx").write)(module, path)
             why: str | None = OPENVINO.call(f"{HERE}:refusal_of", str(path))
         except TransloadError as error:  # it cannot be written alone, or OpenVINO ended
+            if is_of_files(error):
+                raise
             return error.message
     return why
 

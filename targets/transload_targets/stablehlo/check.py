@@ -13,7 +13,7 @@ from transload.contents import STRUCTURE
 from transload.errors import Finding, TransloadError, UsageError
 from transload.ir import Module, Op, new_module, set_results
 from transload.scratch import ScratchFolder
-from transload.trials import refused_ops, without_data
+from transload.trials import is_of_files, refused_ops, without_data
 
 from .versions import NEWEST, write_artifact
 
@@ -49,10 +49,12 @@ def _finding(op: Op, why: str, hint: str = "") -> Finding:
 
 
 def _refusal(module: Module, path: Path, version: str) -> str | None:
-    """Why a module cannot be written, or None."""
+    """Why a module cannot be written, or None. Raises `TransloadError` where the place is what it cannot be written to."""
     try:
         write_artifact(module, path, version)
     except TransloadError as error:
+        if is_of_files(error):
+            raise
         said = error.message.partition(": ")[2] or error.message
         return re.sub(r"\s+", " ", said).removeprefix(f"cannot be written as StableHLO {version}: ")
     return None

@@ -13,7 +13,7 @@ from transload.ir import Module
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload.scratch import ScratchFolder
-from transload.trials import refused_ops
+from transload.trials import is_of_files, refused_ops
 
 from .interpreter import Given
 
@@ -40,6 +40,8 @@ def _refusal(module: Module) -> str | None:
     try:
         return Given.of(written(module), module).refusal()
     except TransloadError as error:  # what cannot be written as a model of its own
+        if is_of_files(error):
+            raise
         return error.message
 
 

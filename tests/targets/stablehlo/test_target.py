@@ -130,13 +130,29 @@ def test_no_later_version_is_advised_where_none_can(tmp_path: Path, monkeypatch:
 
     def refuse(module: Module, path: Path, version: str) -> None:
         if any(op.name == "stablehlo.tan" for op in module.walk()):
-            raise TransloadError(f"{path}: a tangent is not there")
+            raise UsageError(f"{path}: a tangent is not there")
 
     monkeypatch.setattr(check, "write_artifact", refuse)
     with pytest.raises(TargetError) as caught:
         transload.convert(newer_module(), "stablehlo", tmp_path / "out", options={"minimum_version": "1.0.0"}, verify=False)
     (finding,) = caught.value.findings
     assert finding.what == "stablehlo.tan" and finding.why.endswith("a tangent is not there") and not finding.hint
+
+
+def test_a_full_disk_is_no_refusal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a version cannot say is tried by writing: the report of such a refusal replaced the artifact that was there."""
+    from transload_targets.stablehlo import check
+
+    transload.convert(newer_module(), "stablehlo", tmp_path / "out", options={"minimum_version": "1.4.0"}, verify=False)
+    before = {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()}
+
+    def full(module: Module, path: Path, version: str) -> None:
+        raise TransloadError(f"cannot write {path}: No space left on device")
+
+    monkeypatch.setattr(check, "write_artifact", full)
+    with pytest.raises(TransloadError, match="No space left on device") as caught:
+        transload.convert(newer_module(), "stablehlo", tmp_path / "out", options={"minimum_version": "1.4.0"}, verify=False)
+    assert caught.value.exit_code == 1 and {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 
 def test_a_later_version_can(tmp_path: Path) -> None:
