@@ -62,13 +62,16 @@ def _handlers() -> set[CodeType]:
 
 
 def _is_told_of(frame: FrameType, interrupted: FrameType) -> bool:
-    """Whether a call was given a number and the frame before it, as handlers are, one that handles nothing any more as well."""
+    """Whether a call was given a number and the frame before it, as handlers are, one that handles nothing any more as well.
+
+    What it was given may be anything of a plugin's: of which class it is it is not asked itself (`isinstance` does).
+    """
     code, count = frame.f_code, frame.f_code.co_argcount
     given = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
     if code.co_flags & _TAKES_MORE:
         more = frame.f_locals.get(code.co_varnames[count + code.co_kwonlyargcount])
-        given += more if isinstance(more, tuple) else ()
-    return any(isinstance(number, int) and where is interrupted for number, where in pairwise(given))
+        given += more if type(more) is tuple else ()  # the function may have put something else there
+    return any(where is interrupted and issubclass(type(number), int) for number, where in pairwise(given))
 
 
 @contextmanager

@@ -99,6 +99,30 @@ def test_what_others_raise_is_not() -> None:
     assert not from_signal(Mine())
 
 
+class _Nameless:
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise Mine
+
+
+class _Endless(tuple[Any, ...]):
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        raise Mine
+
+
+def test_what_a_call_was_given_is_not_asked_what_it_is() -> None:
+    """A plugin's object that raised where its class was asked for ended every command, as a defect of ours."""
+    def fails(one: Any, other: Any, *more: Any) -> None:
+        more = _Endless(more)
+        raise ValueError("theirs")
+
+    with pytest.raises(ValueError, match="theirs") as caught:
+        fails(_Nameless(), _Nameless(), _Nameless(), 1)
+    assert not from_signal(caught.value)
+
+
 def _converted(act: Callable[[], None], out: Path) -> None:
     """Convert what a plugin reads, which acts meanwhile."""
     def read(source: Any, inputs: Any) -> Module:
