@@ -15,9 +15,10 @@ from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .files import is_file
-from .guard import failure
+from .guard import failure, looked_at
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
+from .ir.given import written as told
 from .ir.verify import verify
 from .outcomes import wrong_report
 from .partitioning import HOST, TARGET, Part, Partition, work_of
@@ -117,7 +118,8 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
         emitted = target.emit(module if ours else module.clone(), directory, stem, settings)
     except FileNotFoundError as error:  # the directory was there, so it is none of the user's
         raise failure(owner, f"target {target.name!r}.emit()", error) from error
-    wrong = _wrong_with(emitted, directory, module)
+    with looked_at(owner, f"target {target.name!r}.emit()"):
+        wrong = _wrong_with(emitted, directory, module)
     if wrong is not None:
         raise failure(owner, f"target {target.name!r}.emit()", TypeError(wrong))
     emitted.files = list(dict.fromkeys(emitted.files))  # one that is named twice is one
@@ -131,7 +133,7 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
 def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None:
     """What is wrong with what a target says that it wrote of a module into a directory, or None."""
     if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
-        return f"files must be a list of paths, and are {emitted.files!r:.200}"
+        return f"files must be a list of paths, and are {told(emitted.files):.200}"
     wrong = wrong_report(emitted.report)
     if wrong is not None:
         return wrong
@@ -178,22 +180,22 @@ def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None
 def _wrong_part(part: Any) -> str | None:
     """What is wrong with a part by itself, or None."""
     if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
-        return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {part!r:.200}"
+        return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {told(part):.200}"
     for member in ("files", "inputs", "outputs"):
         kind, held = Path if member == "files" else str, getattr(part, member)
         if not isinstance(held, list | tuple) or not all(isinstance(each, kind) for each in held):
-            return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {held!r:.200}"
+            return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {told(held):.200}"
     if not isinstance(part.types, Mapping) or not isinstance(part.ops, Mapping) or not isinstance(part.target, str):
-        return f"types and ops of a part must be dictionaries and its target a name, and it is {part!r:.200}"
+        return f"types and ops of a part must be dictionaries and its target a name, and it is {told(part):.200}"
     return wrong_report(part.report) or wrong_report(part.ops, "ops of a part") or wrong_texts(part.types)
 
 
 def _wrong_with_parts(emitted: Emitted, module: Module) -> str | None:
     if not isinstance(emitted.parts, list | tuple):
-        return f"parts must be a list, and are {emitted.parts!r:.200}"
+        return f"parts must be a list, and are {told(emitted.parts):.200}"
     outputs = emitted.outputs
     if not isinstance(outputs, Mapping) or not all(isinstance(name, str) for name in (*outputs, *outputs.values())):
-        return f"outputs must be names of tensors by names, and are {outputs!r:.200}"
+        return f"outputs must be names of tensors by names, and are {told(outputs):.200}"
     for number, part in enumerate(emitted.parts, 1):
         wrong = _wrong_part(part)
         if wrong is not None:

@@ -65,7 +65,7 @@ class Finding:
             raise TypeError(f"names of a Finding are a tuple of texts, and are {self.names!r:.100}")
         if not isinstance(self.count, int):
             raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
-        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "names", tuple(map(_as_text, self.names)))
         for part, text in texts.items():
             object.__setattr__(self, part, shortened(_as_text(text)))
 

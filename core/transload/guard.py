@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEBUG", "FOREIGN", "OURS", "Guarded", "GuardedObject", "PluginInfo", "Reference", "failure", "goes_through", "imported",
-    "is_debugged", "is_meant", "is_whole", "kernel_failed", "noted", "process_kept", "rule_failed", "rule_told", "said",
-    "shape_rule_failed", "tracebacks_shown", "users_code", "users_items",
+    "is_debugged", "is_meant", "is_whole", "kernel_failed", "looked_at", "noted", "process_kept", "rule_failed", "rule_told",
+    "said", "shape_rule_failed", "tracebacks_shown", "users_code", "users_items",
 ]
 
 DEBUG = "TRANSLOAD_DEBUG"
@@ -314,6 +314,17 @@ class Reference(str):
     def load(self) -> Any:
         """The object behind it; `PluginFailure` where there is none."""
         return imported(self, self.plugin, self.place)
+
+
+@contextmanager
+def looked_at(plugin: PluginInfo | None, place: str) -> Iterator[None]:
+    """Tell what is raised inside, where something that a plugin gave is looked at, as its failure: it may answer as it likes."""
+    try:
+        yield
+    except FOREIGN as error:
+        if goes_through(error, plugin):
+            raise
+        raise failure(plugin, place, error) from error
 
 
 @contextmanager

@@ -51,13 +51,21 @@ def wrong_options(declared: Any) -> str | None:
         fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
         if not fits or not (entry[0] in (bool, int, float, str) or (
                 isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
-            return (f"option {name!r} must be (type, default, what it does), the type bool, int, float, str or a tuple of words, "
-                    f"and is {entry!r}")
+            return (f"option {_told(name)} must be (type, default, what it does), the type bool, int, float, str or a tuple of "
+                    f"words, and is {_told(entry):.200}")
         kind, default = entry[:2]
         of_kind = default in kind if isinstance(kind, tuple) else type(default) in ((int, float) if kind is float else (kind,))
         if default is not None and not of_kind:
-            return f"option {name!r} has the default {default!r}, which is not of its type"
+            return f"option {name!r} has the default {_told(default):.100}, which is not of its type"
+        if (wrong := wrong_report({name: default}, f"the default of option {name!r}")) is not None:
+            return wrong
     return None
+
+
+def _told(value: Any) -> str:
+    from .ir.given import written  # the IR is not needed to start
+
+    return written(value)
 
 
 def a_kind(value: Any) -> str:
@@ -67,9 +75,9 @@ def a_kind(value: Any) -> str:
 
 def wrong_report(report: Any, called: str = "report") -> str | None:
     """What is wrong with what a plugin reports, which is to be written as JSON, or None."""
-    if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
-        return f"{called} must be a dictionary by texts, and is {report!r:.200}"
     try:
+        if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
+            return f"{called} must be a dictionary by texts, and is {_told(report):.200}"
         json.dumps(plain(report, LEVELS))
     except FOREIGN as error:  # it has itself among its values, say
         if goes_through(error) or is_a(error, MemoryError):
@@ -97,7 +105,8 @@ def _no_reason(outcome: Any) -> str | None:
 
 def _reason(outcome: str | None) -> str | None:
     """A reason, or None where there is none in an empty text."""
-    return outcome if outcome is not None and outcome.strip() else None
+    text = "" if outcome is None else str.__str__(outcome)  # of a subclass, which may answer otherwise
+    return text if text.strip() else None
 
 
 def _no_findings(outcome: Any) -> str | None:
@@ -109,7 +118,7 @@ def _no_outputs(outcome: Any) -> str | None:
         return f"gives {a_kind(outcome)}, where outputs by name are wanted"
     for name, value in outcome.items():
         if not isinstance(name, str):
-            return f"gives an output the name {name!r:.100}, where text is wanted"
+            return f"gives an output the name {_told(name):.100}, where text is wanted"
         if not _holds_arrays(value):
             of = f" of {value.dtype}" if hasattr(value, "dtype") else ""
             return f"gives {a_kind(value)}{of} as output {name!r}, where an array of numbers is wanted"
@@ -246,6 +255,10 @@ def _no_tolerances(outcome: Any) -> str | None:
     return f"gives {a_kind(outcome)}, where a list of texts like 'cos=0.99' is wanted"
 
 
+def _texts(outcome: Iterable[str]) -> list[str]:
+    return list(map(str.__str__, outcome))
+
+
 def _no_ops(outcome: Any) -> str | None:
     return None if hasattr(outcome, "__iter__") else f"gives {a_kind(outcome)}, where ops are wanted"
 
@@ -306,11 +319,11 @@ def _wrong_details(report: Mapping[str, Any]) -> str | None:
     """What is wrong with what others look up in a quantizer's report, or None."""
     layers = report.get("layers", {})
     if not isinstance(layers, Mapping) or not all(isinstance(word, str) for each in layers.items() for word in each):
-        return f"gives a Quantized whose report has layers that are no texts by names, but {layers!r:.100}"
+        return f"gives a Quantized whose report has layers that are no texts by names, but {_told(layers):.100}"
     for key in ("notes", "nothing quantized"):
         told = report.get(key, ())
         if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
-            return f"gives a Quantized whose report has {key!r} that is no list of texts, but {told!r:.100}"
+            return f"gives a Quantized whose report has {key!r} that is no list of texts, but {_told(told):.100}"
     return None
 
 
@@ -472,4 +485,5 @@ def _all_of(outcome: Any, kind: type, where: str) -> tuple[Any, ...]:
 
 
 TARGET_READS: dict[str, Read] = {
-    "check": _findings, "leaves": _ops, "run": _arrays, "available": _reason, "runs_here": _reason, "cannot_run": _reason}
+    "check": _findings, "leaves": _ops, "run": _arrays, "summary": dict, "near_enough": _texts,
+    "available": _reason, "runs_here": _reason, "cannot_run": _reason}

@@ -14,6 +14,7 @@ import numpy as np
 from .engine.run import fit
 from .errors import ArtifactError, TextError
 from .ir import Module, TensorType, Type, dtype_of
+from .ir.given import written
 from .outcomes import kind_of
 from .plugin import EmittedPart
 from .text import parse_type
@@ -61,7 +62,7 @@ def wrong_texts(types: Mapping[Any, Any]) -> str | None:
     for name, text in types.items():
         try:
             if not isinstance(name, str) or not isinstance(text, str):
-                return f"types of a part must be texts by names, and one is {name!r:.100}: {text!r:.100}"
+                return f"types of a part must be texts by names, and one is {written(name):.100}: {written(text):.100}"
             parse_type(text)
         except TextError as error:
             return f"the type of {name!r} in a part is {text!r:.100}, which is none: {error.message.splitlines()[0]}"

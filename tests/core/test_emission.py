@@ -14,7 +14,7 @@ import pytest
 import transload
 from transload.context import Context
 from transload.conversion import apply_conversion
-from transload.errors import Finding, PluginError, PluginFailure
+from transload.errors import Finding, PluginError, PluginFailure, TransloadError
 from transload.plugin import Conversion, Emitted, EmittedPart, Pass, Target
 from transload.plugin_host import Host
 from transload.rewrite import RewriteTable
@@ -72,6 +72,27 @@ def cyclic() -> dict[str, Any]:
     return report
 
 
+class Evasive:
+    """Raises where somebody asks what it is, or has it told."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        raise ArithmeticError("class")
+
+    def __repr__(self) -> str:
+        raise ArithmeticError("repr")
+
+
+class Unsaid(Exception):
+    def __repr__(self) -> str:
+        raise ArithmeticError("repr")
+
+
+class UnsaidList(list[Any]):
+    def __iter__(self) -> Any:
+        raise ArithmeticError("iter")
+
+
 def linked(directory: Path) -> Emitted:
     (directory / "latest").symlink_to(wrote(directory, "it").files[0])
     return Emitted([directory / "it", directory / "latest"])
@@ -100,6 +121,14 @@ def linked_folder(directory: Path) -> Path:
     (lambda d: Emitted([], parts=[EmittedPart("target", [], "x", [])]), "inputs of a part must be a list of names"),  # type: ignore[arg-type]
     (lambda d: Emitted([], parts=[EmittedPart("target", [], [], [], 5)]), "report must be a dictionary"),  # type: ignore[arg-type]
     (lambda d: Emitted([], parts=[EmittedPart("target", [], [], [], ops=cyclic())]), "ops of a part cannot be written as JSON"),
+    (lambda d: Emitted(Evasive()), "ArithmeticError: class"),  # type: ignore[arg-type]
+    (lambda d: Emitted([Evasive()]), "ArithmeticError: class"),  # type: ignore[list-item]
+    (lambda d: Emitted(UnsaidList()), "ArithmeticError: iter"),
+    (lambda d: Emitted(Unsaid()), "files must be a list of paths, and are an object of Unsaid"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], Unsaid()), "report must be a dictionary by texts, and is an object of Unsaid"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], Evasive()), "report cannot be written as JSON: ArithmeticError: class"),  # type: ignore[arg-type]
+    (lambda d: Emitted([], {10 ** 5000: 1}), "report must be a dictionary by texts"),  # type: ignore[dict-item]
+    (lambda d: Emitted(10 ** 5000), "files must be a list of paths, and are an integer of 16,610 bits"),  # type: ignore[arg-type]
     (lambda d: linked(d), "latest is a link, where a file is wanted"),
     (lambda d: wrote(d, "report.json"), "report.json is written by Transload"),
     (lambda d: Emitted(wrote(d, "unlisted").files[:0]), "unlisted was written, and is not among its files"),
@@ -130,6 +159,38 @@ def test_what_it_says_that_it_wrote(
         transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
     assert why in raised.value.message
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["report.json"]  # of the refusal
+
+
+class UnlikeText(str):
+    """Text that raises where it is compared, or is told."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        raise ArithmeticError("eq")
+
+    def __hash__(self) -> int:
+        raise ArithmeticError("hash")
+
+    def __str__(self) -> str:
+        raise ArithmeticError("str")
+
+    def __len__(self) -> int:
+        raise ArithmeticError("len")
+
+
+@pytest.mark.parametrize(("member", "gives", "why"), [
+    ("available", lambda: UnlikeText("no licence"), "target 'strange' cannot be used: no licence"),
+    ("check", lambda: [Finding("op", "why", (UnlikeText("place"),))], "target 'strange' cannot take this model"),
+    ("options", lambda: {"a": (int, 10 ** 5000, "what")}, "the default of option 'a' cannot be written as JSON"),
+])
+def test_what_it_says_is_plain_text_and_numbers(
+    member: str, gives: Callable[[], Any], why: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Strange, member, lambda *_: gives())
+    with pytest.raises(TransloadError) as raised:
+        transload.convert(examples / "digits" / "digits_float.onnx", "strange", tmp_path / "out", verify=False)
+    assert why in raised.value.message
 
 
 def test_a_file_that_it_names_twice_is_one(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

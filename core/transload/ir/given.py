@@ -174,8 +174,8 @@ DIGITS = 128
 
 def written(given: object) -> str:
     """The `repr` of what was given, whatever that is: a class may fail to say, an integer be too long, a list hold itself."""
-    if isinstance(given, int) and not isinstance(given, bool) and int(given).bit_length() > DIGITS:
-        return f"an integer of {int(given).bit_length():,} bits"
+    if issubclass(type(given), int) and (bits := int.bit_length(given)) > DIGITS:  # type: ignore[arg-type]
+        return f"an integer of {bits:,} bits"
     try:
         return str.__str__(repr(given))
     except BaseException as error:
