@@ -3,8 +3,8 @@
 What is wrong where a remainder is 0, a sum saturates or two numbers are equal is so at one number in tens, and a small model
 gives no more of them at a time. A unit that is 0 on all noise around zero may not be on numbers that all have one sign. Which
 of equal numbers is the greatest shows where some are: of the bytes that are drawn hardly any are, as saturated pixels may be.
-Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone; and in a sum of many of them hardly
-any is cut off, as it is where each stands at one end or the other.
+Numbers of all of a range may saturate everywhere, so that a bias shows in small ones alone, or in the smallest; and in a sum
+of many of them hardly any is cut off, as it is where each stands at one end or the other.
 
 Where floats are computed with, and inputs are few numbers, there are tens of them more: a hidden unit that is 0 on all but one
 input in twenty, or a threshold that is off by little, shows on none of five.
@@ -33,8 +33,9 @@ _APART = 1000
 """Their seeds are as far from those of the inputs that are tried where outputs say nothing."""
 _EQUAL = 4
 """Of how many different numbers integers of few bits are, in a run after the others."""
-_NEAR = 1 / 8
-"""How much of a range, around zero, what has one is drawn from in another run: a sum of tens of such hardly saturates."""
+_NEAR = (1 / 8, 1 / 256)
+"""How much of a range, around zero, what has one is drawn from in other runs: a sum of tens of such hardly saturates, or one of
+hundreds of the smallest, which are a step of 8 bits away from zero, if any."""
 FEW_PRODUCTS, FEW_ELEMENTS = 1 << 24, 1 << 19
 """The work of a run that is worth so many more: a tenth of a second."""
 _FEW_OUTPUTS, _COSTLIER = 16, 16
@@ -94,7 +95,8 @@ def in_time(inputs: Iterable[Mapping[str, np.ndarray]]) -> Iterator[Mapping[str,
 def _within_ranges(
     source: Module, hub: Module | None, seed: int, plain: Container[int],
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Where inputs have ranges: integers of few bits of few numbers, and all near to zero, and at the ends of what is drawn."""
+    """Where inputs have ranges: integers of few bits of few numbers, and all near to zero, next to it, and at the ends of what is
+    drawn."""
     drawn = random_inputs(source, hub, seed + len(_SIDES), signed=plain)
     narrow = {name for name, array in drawn.items() if _is_narrow(array)}
     ranged = narrow | {name for name in limits_of_inputs(source, hub) if drawn[name].size > 1}
@@ -106,7 +108,8 @@ def _within_ranges(
     if narrow:
         yield chosen(narrow, lambda array: generator.choice(array.ravel(), _EQUAL))
     if ranged:
-        yield random_inputs(source, hub, seed + len(_SIDES) + 1, signed=plain, spread=_NEAR)
+        for number, share in enumerate(_NEAR, len(_SIDES) + 1):
+            yield random_inputs(source, hub, seed + number, signed=plain, spread=share)
         yield chosen(ranged, lambda array: np.array([array.min(), array.max()]))
 
 

@@ -144,7 +144,7 @@ def _random(
     dtype = dtype_of(element)
     if isinstance(element, QuantType):
         zero = element.zero_point if element.per_tensor else 0
-        least, greatest = map(math.floor, nearer_to(zero, *_half(*_stored_ends(element, asked), side), spread))
+        least, greatest = _integers_nearer_to(zero, *_half(*_stored_ends(element, asked), side), spread)
         drawn = _integers(generator, least, greatest, shape)
         if asked.divides and element.per_tensor:
             drawn = np.where(drawn == element.zero_point, drawn + (1 if element.zero_point < element.storage_max else -1), drawn)
@@ -154,13 +154,13 @@ def _random(
     if isinstance(element, IntegerType):
         low, high = element.range
         if limits is not None:
-            low, high = map(math.floor, nearer_to(0, max(low, int(limits[0])), min(high, int(limits[1])), spread))
+            low, high = _integers_nearer_to(0, max(low, int(limits[0])), min(high, int(limits[1])), spread)
         elif index_bound is not None:
             low, high = 0, max(index_bound - 1, 0)  # of no elements none has a place
         elif element.width > NARROW:
             low, high = _least_taken(asked, low, high)
         else:
-            low, high = map(math.floor, nearer_to(0, low, high, spread))
+            low, high = _integers_nearer_to(0, low, high, spread)
         return _integers(generator, low, high, shape).astype(dtype)
     if isinstance(element, ComplexType):
         real, imaginary = (spread * generator.standard_normal(shape) for _ in range(2))
@@ -198,6 +198,15 @@ def nearer_to(zero: float, low: float, high: float, share: float) -> tuple[float
         return low, high
     around = min(max(low, zero), high)
     return around + (low - around) * share, around + (high - around) * share
+
+
+def _integers_nearer_to(zero: int, low: float, high: float, share: float) -> tuple[int, int]:
+    """The ends of such a part of a range of integers: those outside of it, so that a small one has integers beside zero.
+
+    Half of a range may end between two integers: there the upper end is the one within.
+    """
+    least, most = nearer_to(zero, low, high, share)
+    return math.floor(least), min(math.ceil(most), math.floor(high))
 
 
 def _integers(generator: np.random.Generator, low: int, high: int, shape: tuple[int, ...]) -> np.ndarray:

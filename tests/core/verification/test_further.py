@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F16, I8, I32, Module
+from transload.ir import F16, F32, I8, I32, Module, QuantType
 from transload.ir.borders import RANGE
 from transload.verification.further import further_inputs, many_inputs
 from transload.verification.inputs import limits_of_inputs, plain_integers, random_inputs
@@ -99,6 +99,21 @@ def test_what_large_numbers_saturate_shows_in_small_ones(tmp_path: Path) -> None
     assert verified(right, right).passed
 
 
+@pytest.mark.parametrize(("kind", "first"), [
+    ("INT8", [("DequantizeLinear", "x fine odd", "d")]),
+    ("FLOAT", [("QuantizeLinear", "x fine odd", "q"), ("DequantizeLinear", "q fine odd", "d")])], ids=["integers", "floats"])
+def test_what_nearly_all_numbers_saturate_shows_in_the_smallest(kind: str, first: list[tuple[str, ...]], tmp_path: Path) -> None:
+    """The same where an eighth of the range saturates, too, and most of the range lies below zero."""
+    right, wrong = (saved(tmp_path / f"{bias}.onnx", [
+        *first, ("MatMul", "d signs", "s"), ("Add", "s bias", "b"), ("Tanh", "b", "t"), ("QuantizeLinear", "t fine zero", "p"),
+        ("DequantizeLinear", "p fine zero", "y")], [1, 32],
+        {"signs": 200 * np.random.default_rng(0).permuted(np.repeat([[1.0], [-1.0]], 16, 0) * np.ones(8), axis=0),
+         "fine": 2.0**-7, "bias": bias}, kind, zero=np.array(0, np.int8), odd=np.array(100, np.int8)) for bias in (0.4, -0.4))
+    assert [verified(right, wrong, seed=seed).status for seed in range(6)] == ["failed"] * 6
+    assert verified(right, right).passed
+    assert transload.compare(right, wrong).broken and not transload.compare(right, right).broken
+
+
 def test_what_is_cut_off_of_sums_alone_shows_at_the_ends_of_a_range(tmp_path: Path) -> None:
     right, wrong = (sums(tmp_path / f"{most}.onnx", "INT8", [("Mul", "s part", "m"), ("Min", "m most", "a")],
                          part=0.1, most=most) for most in (0.75, 10.0))
@@ -141,13 +156,21 @@ def test_floats_have_the_range_of_the_few_bits_that_they_are_quantized_to(
     assert (array.min() < limits[0] * 0.9 and array.max() > limits[1] * 0.9) if limits else np.abs(array).max() < 9
 
 
+def test_a_small_share_of_a_range_has_integers_beside_zero() -> None:
+    """An end that lies between two integers is the one farther from zero: of bytes nothing but zeros were drawn."""
+    graph = Graph((50,), element=QuantType(I8, F32, (0.5,), (-128,)))
+    module = graph.done(graph.Relu(*graph.inputs))
+    assert set(random_inputs(module, spread=1 / 256)["x0"].tolist()) == {-128, -127}
+
+
 def test_inputs_with_a_range_are_near_zero_and_at_its_ends_in_turn() -> None:
     graph = Graph((50,), (50,), element=I8)
     module = graph.done(graph.Add(*graph.inputs))
     module.main.attributes["arg_attrs"] = [{}, {RANGE: [-40, 80]}]
-    *_, near, ends = further_inputs(module, module, module, 0)
+    *_, near, nearest, ends = further_inputs(module, module, module, 0)
     assert np.abs(near["x0"]).max() <= 16 and near["x0"].std() > 5
     assert near["x1"].min() >= -5 and 8 <= near["x1"].max() <= 10
+    assert all({-1, 1} <= set(array.tolist()) <= {-1, 0, 1} for array in nearest.values())
     assert all(set(ends[name].tolist()) == {array.min(), array.max()} for name, array in ends.items())
     assert ends["x0"].min() < -100 and ends["x1"].max() > 70
 
