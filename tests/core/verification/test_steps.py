@@ -147,7 +147,7 @@ def _of_ten_numbers(path: Path) -> Path:
 def test_ties_are_excused_of_all_inputs_together(tmp_path: Path) -> None:
     """Of ten numbers one or two are a step away on each input, for a sum before them is a half; of all, these were too many."""
     source = transload.load(_of_ten_numbers(tmp_path / "m.onnx"))
-    verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source), seed=9)
+    verdict = verify_conversion(source, transload.lower(source, "tosa"), hub=transload.legalize(source), seed=61)
     assert verdict.passed and "rounds some numbers to the next step" in verdict.notes[-1], (verdict.broken, verdict.notes)
 
 
