@@ -25,7 +25,7 @@ from .plugin import Runtime, Source, resolve
 from .plugin_host import host
 from .scratch import ScratchFolder
 
-__all__ = ["is_of_files", "refusal_by_runtime", "refused_ops", "without_data"]
+__all__ = ["FEW", "is_of_files", "refusal_by_runtime", "refused_ops", "without_data"]
 
 MOST = 1 << 30
 """Bytes of the inputs of a module that is tried, at most: files may claim any size, and it is made twice."""
@@ -34,12 +34,13 @@ FEW = 64
 """Numbers of a constant that may be sizes, from which a tool infers types: a list of as many as any tensor has dimensions."""
 
 
-def without_data(module: Module) -> Module:
-    """A copy whose large constants hold zeros, for tools that decide by types, and by sizes, which are few numbers."""
+def without_data(module: Module, keeps: int = 0) -> Module:
+    """A copy whose constants hold zeros, for tools that decide by types; of one that infers types from sizes, those of so few
+    numbers are kept."""
     copy = module.clone()
     for op in copy.walk():
         dense = op.attributes.get("value")
-        if isinstance(dense, Dense) and math.prod(dense.shape) > FEW and op.results and all(map(is_constant, op.results)):
+        if isinstance(dense, Dense) and math.prod(dense.shape) > keeps and op.results and all(map(is_constant, op.results)):
             zeros = SplatData(0, tuple(dense.shape), dense.data.dtype)
             op.attributes["value"] = Dense(zeros, dense.type)
     return copy

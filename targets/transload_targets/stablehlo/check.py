@@ -13,7 +13,7 @@ from transload.contents import STRUCTURE
 from transload.errors import Finding, TransloadError, UsageError
 from transload.ir import Module, Op, new_module, set_results
 from transload.scratch import ScratchFolder
-from transload.trials import is_of_files, refused_ops, without_data
+from transload.trials import FEW, is_of_files, refused_ops, without_data
 
 from .versions import NEWEST, write_artifact
 
@@ -28,7 +28,7 @@ def findings_of(module: Module, version: str) -> list[Finding]:
         return foreign
     with ScratchFolder() as folder:
         path = folder / "trial.mlirbc"
-        why = _refusal(without_data(module), path, version)
+        why = _refusal(without_data(module, keeps=FEW), path, version)
         if why is None:
             return []
         _need_version(path, version)
@@ -36,7 +36,7 @@ def findings_of(module: Module, version: str) -> list[Finding]:
         found = [
             _finding(op, f"cannot be said in StableHLO {version}: {reason}", "" if id(op) in never else _HINT)
             for op, reason in refused_ops(module, lambda alone: _refusal(alone, path, version))]
-        hint = _HINT if _refusal(without_data(module), path, NEWEST) is None else ""
+        hint = _HINT if _refusal(without_data(module, keeps=FEW), path, NEWEST) is None else ""
     return found or [Finding("the module", f"cannot be said in StableHLO {version}: {why}", hint=hint)]
 
 
