@@ -35,7 +35,7 @@ from transload.ir import (
 from transload.ir.types import BOOL
 
 from .program import OMITTED, Graph, Node, Ref, Sym
-from .schemas import Argument, op_name, overwriting, schema_of
+from .schemas import NARROW, Argument, is_one_of, op_name, overwriting, schema_of
 from .symbols import Expression, Symbols
 
 __all__ = ["Importer", "Scope", "number_as_tensor"]
@@ -82,6 +82,10 @@ def value_names(graph: Graph, taken: Sequence[str]) -> dict[str, str]:
 def _refs(outputs: Sequence[Any]) -> list[Ref]:
     """The tensors among what a node gives, lists of them taken apart."""
     return [each for output in outputs for each in (output if isinstance(output, list) else [output]) if isinstance(each, Ref)]
+
+
+_FACTORS = frozenset(("mul", "multiply", "div", "divide", "true_divide", "floor_divide"))
+"""Operators of which PyTorch keeps a number beside 16-bit floats as it is: it computes with f32, and rounds what comes of it."""
 
 
 def number_as_tensor(number: bool | int | float, element: Type | None = None) -> tuple[np.ndarray, Type]:
@@ -209,6 +213,9 @@ class Importer:
         if unknown:
             self.problem(name, f"has arguments that it does not know: {', '.join(sorted(unknown))}")
         element = self._element(given, scope)
+        if element in NARROW and name.split(".")[-2] in _FACTORS:
+            number = given.get("other")
+            element = F32 if isinstance(number, float) and not is_one_of(element, number) else element
         operands: list[Value] = []
         segments: list[int] = []
         attributes: dict[str, Any] = {}

@@ -16,7 +16,24 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["Argument", "Schema", "op_name", "overwriting", "schema_of", "schemas", "target_of"]
+import numpy as np
+
+from transload.ir import BF16, F16, Type, dtype_of
+
+__all__ = ["NARROW", "Argument", "Schema", "is_one_of", "op_name", "overwriting", "schema_of", "schemas", "target_of"]
+
+NARROW = (F16, BF16)
+"""Floats that PyTorch computes with in f32."""
+
+
+def is_one_of(element: Type, number: bool | int | float) -> bool:
+    """Whether a number is one of those that a float format has."""
+    with np.errstate(over="ignore"):
+        try:
+            return float(np.array(number, dtype_of(element))) == number  # as Python compares, exactly
+        except OverflowError:
+            return False
+
 
 _PREFIX = "aten."
 _SIGNATURE = re.compile(r"(!?)([\w:.]+)\((.*)\) -> (.*)")

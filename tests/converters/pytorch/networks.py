@@ -360,3 +360,21 @@ class Attention(nn.Module):
 @network
 def grouped_attention() -> Network:
     return Network(Attention(), (torch.randn(2, 6, 16),))
+
+
+class NarrowFloats(nn.Module):
+    """Numbers beside 16-bit floats, which PyTorch rounds at different places."""
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = []
+        for narrow in (x.half(), x.bfloat16()):
+            other = narrow.flip(0)
+            made += [narrow * 0.1, narrow * 0.125, torch.floor_divide(narrow, 0.3),
+                     torch.add(narrow, other, alpha=0.3), torch.rsub(narrow, 0.7, alpha=0.3), narrow + 0.1, narrow**3,
+                     F.softshrink(narrow, 0.3)]
+        return tuple(each.float() for each in made)
+
+
+@network
+def narrow_floats() -> Network:
+    return Network(NarrowFloats(), (torch.randn(256) * 2,))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, F64, IntegerType, Type, Value, dtype_of
+from transload.ir import BOOL, F16, F32, F64, IntegerType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
+from ..schemas import NARROW, is_one_of
 from .table import AtenTable, Call, cast, common_element, is_float, number_like
 
 __all__ = ["TABLE", "pair"]
@@ -31,21 +32,40 @@ def _names(bases: str, *overloads: str) -> tuple[str, ...]:
     return tuple(f"{base}.{overload}" for base in bases.split() for overload in overloads)
 
 
-@TABLE(*_names("add sub subtract", "Tensor", "Scalar"), *_names("rsub", "Tensor", "Scalar"))
+@TABLE(*_names("add sub subtract", "Tensor", "Scalar"), *_names("rsub", "Tensor", "Scalar"),
+       rounded=lambda call: "each" if call.alpha == 1 else "once")
 def add(call: Call, rw: Rewriter) -> Value:
-    """The sum or difference, the second operand times alpha; of truth values whether one is true."""
-    a, b = pair(call, rw, call.element)
+    """The sum or difference, the second operand times alpha; of truth values whether one is true.
+
+    PyTorch rounds numbers and alpha to the result's own floats, and nothing else on the way.
+    """
+    def rounded(number: Any) -> Value:
+        return cast(rw, number_like(rw, number, call.op.results[0].element), call.element)
+
+    a, b = (cast(rw, each, call.element) if isinstance(each, Value) else rounded(each) for each in (call.self, call.other))
     alpha = call.alpha
     if call.element == BOOL:
         return rw.emit("top.LogicalOr", a, b)
     if call.base == "rsub":
         a, b = b, a
     if alpha != 1:
-        b = rw.emit("top.Mul", b, number_like(rw, alpha, call.element))
+        b = rw.emit("top.Mul", b, rounded(alpha))
     return rw.emit("top.Add" if call.base == "add" else "top.Sub", a, b)
 
 
-@TABLE(*_names("mul multiply", "Tensor", "Scalar"))
+def _factor_rounded(call: Call) -> str:
+    """Of 16-bit floats PyTorch multiplies and divides by a number of f32 in f32: it does not round the number before."""
+    if call.element not in NARROW:
+        return "each"
+    other = call.other
+    if isinstance(other, Value):
+        finer = other.rank == 0 and is_float(other.element) and other.element not in NARROW
+    else:
+        finer = not is_one_of(call.element, other)
+    return "once" if finer else "each"
+
+
+@TABLE(*_names("mul multiply", "Tensor", "Scalar"), rounded=_factor_rounded)
 def mul(call: Call, rw: Rewriter) -> Value:
     """The product; of truth values whether both are true."""
     a, b = pair(call, rw, call.element)
@@ -61,6 +81,8 @@ def _mode_of(call: Call) -> str | None:
 def _division_rounded(call: Call) -> str:
     """Of 16-bit floats PyTorch cuts off the fraction of a quotient of tensors as it is rounded, else as it is in f32."""
     mode = _mode_of(call)
+    if mode is None:
+        return _factor_rounded(call)
     return "once" if mode == "floor" or (mode == "trunc" and not isinstance(call.other, Value)) else "each"
 
 
@@ -109,8 +131,13 @@ def remainder(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.FloorMod" if call.base == "remainder" else "top.TruncMod", a, b)
 
 
+def _power_rounded(call: Call) -> str:
+    """PyTorch rounds a cube of f16 once, and one of bf16 after each product."""
+    return "once" if call.element == F16 and call.exponent == 3 else "each"
+
+
 @TABLE(*_names("pow", "Tensor_Tensor", "Tensor_Scalar", "Scalar"),
-       *_names("float_power", "Tensor_Tensor", "Tensor_Scalar", "Scalar"))
+       *_names("float_power", "Tensor_Tensor", "Tensor_Scalar", "Scalar"), rounded=_power_rounded)
 def power(call: Call, rw: Rewriter) -> Value:
     """A power; common exponents as what they are. ATen takes roots for 1/2 and -1/2 where they are no tensors."""
     element = call.element

@@ -12,7 +12,7 @@ integers, or may only move or compare them: `stored=` says which.
 
 PyTorch computes most operators on 16-bit floats in f32, and rounds the result. A function that makes one op does the same; one
 that makes several, each of which would round, or overflow, says `rounded="once"`. (Some PyTorch itself rounds on its way:
-`logit`, `special_entr`, `xlogy`, a sum with an `alpha`.)
+`logit`, `special_entr`, `xlogy`.)
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ import numpy as np
 
 from transload.errors import RunError, Unsupported, is_short
 from transload.ir import (
-    BF16,
     BOOL,
-    F16,
     F32,
     ComplexType,
     Dense,
@@ -45,7 +43,7 @@ from transload.ir import (
 )
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..schemas import Argument, schema_of
+from ..schemas import NARROW, Argument, schema_of
 
 __all__ = [
     "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "is_complex",
@@ -54,9 +52,6 @@ __all__ = [
 
 MAX_CONSTANT = 1 << 28
 """Elements that a constant computed here may have."""
-
-NARROW = (F16, BF16)
-"""Floats that PyTorch computes with in f32."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -370,9 +365,9 @@ def common_element(*values: Value | None) -> Type:
         element = value.element
         kind = 0 if element == BOOL else 1 if isinstance(element, IntegerType) else 2
         rank = (kind, 1 if value.rank else 0, dtype_of(element).itemsize, element)
+        if best is not None and rank[:2] == best[:2] and {element, best[3]} == set(NARROW):
+            rank = (2, rank[1], 4, F32)
         if best is None or rank[:3] > best[:3]:
-            if best is not None and rank[0] == best[0] == 2 and {element, best[3]} == {F16, BF16}:
-                rank = (2, 1, 4, F32)
             best = rank
     if best is None:
         return F32

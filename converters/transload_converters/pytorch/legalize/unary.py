@@ -284,7 +284,7 @@ def log_sigmoid(call: Call, rw: Rewriter) -> list[Value]:
     return [made] * len(call.op.results)
 
 
-@TABLE("softshrink.default")
+@TABLE("softshrink.default", rounded="once")
 def softshrink(call: Call, rw: Rewriter) -> Value:
     """Zero near zero; beyond, less by as much: what a number is beside the nearest one within the bounds, NaN of NaN."""
     bound = float(call.lambd)
