@@ -58,8 +58,8 @@ def test_errors_are_those_that_were_raised(worker: Worker) -> None:
 def test_an_end_is_told_and_the_next_call_starts_another(
     worker: Worker, function: str, arguments: tuple[object, ...], why: str,
 ) -> None:
-    worker.limits = Limits(seconds=1.0)
     first = worker.call("os:getpid")
+    worker.limits = Limits(seconds=1.0) if function == "time:sleep" else Limits()  # to begin takes longer on a busy machine
     with pytest.raises(ChildEnded, match=f"the judge .*{why}"):
         worker.call(function, *arguments)
     worker.limits = Limits()
