@@ -14,13 +14,13 @@ from typing import Any
 from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
+from .errors import written as told
 from .files import is_file
 from .guard import failure, looked_at
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
-from .ir.given import written as told
 from .ir.verify import verify
-from .outcomes import wrong_report
+from .outcomes import plain_report, wrong_report
 from .partitioning import HOST, TARGET, Part, Partition, work_of
 from .plugin import Emitted, EmittedPart, Target, Writer, resolve
 from .plugin_host import host
@@ -131,10 +131,10 @@ def _written(target: Target, module: Module, directory: Path, stem: str, setting
 
 
 def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None:
-    """What is wrong with what a target says that it wrote of a module into a directory, or None."""
+    """What is wrong with what a target says that it wrote of a module into a directory, or None; reports become plain."""
     if not isinstance(emitted.files, list | tuple) or not all(isinstance(file, Path) for file in emitted.files):
         return f"files must be a list of paths, and are {told(emitted.files):.200}"
-    wrong = wrong_report(emitted.report)
+    emitted.report, wrong = plain_report(emitted.report)
     if wrong is not None:
         return wrong
     for file in emitted.files:
@@ -178,7 +178,7 @@ def need_nothing_left(target: Target, emitted: Emitted, directory: Path) -> None
 
 
 def _wrong_part(part: Any) -> str | None:
-    """What is wrong with a part by itself, or None."""
+    """What is wrong with a part by itself, or None; its report becomes plain."""
     if not isinstance(part, EmittedPart) or part.place not in (TARGET, HOST):
         return f"each part must be an EmittedPart of {TARGET!r} or {HOST!r}, and one is {told(part):.200}"
     for member in ("files", "inputs", "outputs"):
@@ -187,7 +187,8 @@ def _wrong_part(part: Any) -> str | None:
             return f"{member} of a part must be a list of {'paths' if kind is Path else 'names'}, and are {told(held):.200}"
     if not isinstance(part.types, Mapping) or not isinstance(part.ops, Mapping) or not isinstance(part.target, str):
         return f"types and ops of a part must be dictionaries and its target a name, and it is {told(part):.200}"
-    return wrong_report(part.report) or wrong_report(part.ops, "ops of a part") or wrong_texts(part.types)
+    part.report, wrong = plain_report(part.report)
+    return wrong or wrong_report(part.ops, "ops of a part") or wrong_texts(part.types)
 
 
 def _wrong_with_parts(emitted: Emitted, module: Module) -> str | None:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction", "MissingKernel",
-    "MissingPackage", "NumberError", "OpenSizes", "PassError", "PlacementError", "PluginError", "PluginFailure",
+    "DIGITS", "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction",
+    "MissingKernel", "MissingPackage", "NumberError", "OpenSizes", "PassError", "PlacementError", "PluginError", "PluginFailure",
     "PluginShortage", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
     "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "class_name", "is_short",
-    "merge_findings", "no_memory", "shortened", "unwhole",
+    "merge_findings", "no_memory", "shortened", "unwhole", "written",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -60,11 +60,11 @@ class Finding:
         texts = {"what": self.what, "why": self.why, "hint": self.hint}
         wrong = next((name for name, text in texts.items() if not isinstance(text, str)), None)
         if wrong is not None:
-            raise TypeError(f"{wrong} of a Finding is text, and is {texts[wrong]!r:.100}")
+            raise TypeError(f"{wrong} of a Finding is text, and is {written(texts[wrong]):.100}")
         if not isinstance(self.names, tuple | list) or not all(isinstance(name, str) for name in self.names):
-            raise TypeError(f"names of a Finding are a tuple of texts, and are {self.names!r:.100}")
+            raise TypeError(f"names of a Finding are a tuple of texts, and are {written(self.names):.100}")
         if not isinstance(self.count, int):
-            raise TypeError(f"count of a Finding is a whole number, and is {self.count!r:.100}")
+            raise TypeError(f"count of a Finding is a whole number, and is {written(self.count):.100}")
         object.__setattr__(self, "names", tuple(map(_as_text, self.names)))
         for part, text in texts.items():
             object.__setattr__(self, part, shortened(_as_text(text)))
@@ -148,6 +148,22 @@ def class_name(value: Any) -> str:
     """The name of a value's class, whatever its metaclass makes of names."""
     name: str = type.__dict__["__name__"].__get__(type(value))
     return name
+
+
+DIGITS = 128
+"""Bits of the integers that messages show; of those that are far larger Python does not tell the digits."""
+
+
+def written(given: object) -> str:
+    """The `repr` of what was given, whatever that is: a class may fail to say, an integer be too long, a list hold itself."""
+    if issubclass(type(given), int) and (bits := int.bit_length(given)) > DIGITS:  # type: ignore[arg-type]
+        return f"an integer of {bits:,} bits"
+    try:
+        return str.__str__(repr(given))
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        return f"an object of {class_name(given)}"
 
 
 def _as_text(said: Any) -> str:
@@ -389,7 +405,7 @@ def unwhole(error: TransloadError | Unsupported) -> str:
                 return f", without {member}: its __init__ has to call super().__init__()"
             value = getattr(error, member)
             if not isinstance(value, kind) or (member == "findings" and not all(isinstance(each, Finding) for each in value)):
-                return f", whose {member} cannot be {value!r:.100}"
+                return f", whose {member} cannot be {written(value):.100}"
         str(error)
     except BaseException as raised:  # a property of its own, whatever it raises
         if is_interrupt(raised):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +16,7 @@ from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from .errors import UsageError
+from .errors import UsageError, written
 from .suggest import nearest
 
 __all__ = [
@@ -25,6 +26,10 @@ __all__ = [
 
 _WORDS = {bool: "true or false", int: "int", float: "float", str: "text"}
 
+_MOST_BITS = 64
+"""Bits of an option that is an integer: no size, count or seed has more, and neither JSON nor what takes them could hold it."""
+_SHORT_INTEGER = f"an int of at most {_MOST_BITS} bits"
+_INTEGER = re.compile(r"\s*[+-]?\d[\d_]*\s*")
 _NUMBERS: dict[type, Any] = {int: Integral, float: Real}
 
 Options = Mapping[str, tuple[type | tuple[str, ...], Any, str]]
@@ -61,9 +66,10 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
             return False
         raise _mistyped(name, _WORDS[bool], value)
     try:
-        return wanted(value)
+        return _held(name, wanted(value))
     except ValueError:
-        raise _mistyped(name, wanted.__name__, value) from None
+        too_long = wanted is int and _INTEGER.fullmatch(value)  # for Python to read
+        raise _mistyped(name, _SHORT_INTEGER if too_long else wanted.__name__, value) from None
 
 
 def _of_type(name: str, value: Any, wanted: type) -> Any:
@@ -73,14 +79,24 @@ def _of_type(name: str, value: Any, wanted: type) -> Any:
     if not fits:
         raise _mistyped(name, _WORDS[wanted], value)
     try:
-        return wanted(value)
+        return _held(name, wanted(value))
     except OverflowError:  # an integer that is greater than any float
         raise _mistyped(name, _WORDS[wanted], value) from None
 
 
-def _mistyped(name: str, wanted: str, value: Any) -> UsageError:
-    from .ir.given import written  # the IR is not needed to start
+def _held(name: str, value: Any) -> Any:
+    """A value of an option; `UsageError` for an integer that is too long."""
+    if type(value) is int and not -(1 << _MOST_BITS - 1) <= value < 1 << _MOST_BITS:
+        raise _mistyped(name, _SHORT_INTEGER, value)
+    return value
 
+
+def _said(value: Any) -> str:
+    """A value as a command has it."""
+    return value if isinstance(value, str) else written(value)
+
+
+def _mistyped(name: str, wanted: str, value: Any) -> UsageError:
     return UsageError(f"option {name} must be {wanted}, not {written(value):.100}")
 
 
@@ -192,7 +208,7 @@ def need_names(given: Mapping[Any, Any]) -> None:
     """Raise `UsageError` where options are not given by name."""
     wrong = next((key for key in given if not isinstance(key, str)), None)
     if wrong is not None:
-        raise UsageError(f"options are given by name, and {wrong!r:.100} ({type(wrong).__name__}) is none")
+        raise UsageError(f"options are given by name, and {written(wrong):.100} ({type(wrong).__name__}) is none")
 
 
 def same_option(one: Sequence[Any], other: Sequence[Any]) -> bool:
@@ -217,7 +233,7 @@ def shared_out(given: Mapping[str, Any], owners: Sequence[Owner], way: str) -> d
         if other is not None:
             raise _of_two(key, given[key], declaring[0], other)
         if all(f"{owner.name}.{key}" in given for owner in declaring):
-            raise UsageError(f"option {key}={given[key]} has no effect: {declaring[0].name}.{key} is given, which wins",
+            raise UsageError(f"option {key}={_said(given[key])} has no effect: {declaring[0].name}.{key} is given, which wins",
                              hint="leave one of them out")
     assigned: dict[str, dict[str, Any]] = {}
     for owner in owners:
@@ -254,7 +270,7 @@ def _of_two(key: str, value: Any, one: Owner, other: Owner) -> UsageError:
     """What to say of an option that two declare differently: of those that it is a value of, how to say so."""
     fitting = [owner.name for owner in (one, other) if _is_value(key, value, owner)] or [one.name, other.name]
     return UsageError(f"option {key} is declared by {one.name!r} and, differently, by {other.name!r}",
-                      hint=f"say whose it is: {' or '.join(f'{name}.{key}={value}' for name in fitting)}")
+                      hint=f"say whose it is: {' or '.join(f'{name}.{key}={_said(value)}' for name in fitting)}")
 
 
 def _check_qualified(key: str, owners: Sequence[Owner], way: str) -> None:

@@ -16,7 +16,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from .classes import is_a
-from .errors import Finding, class_name
+from .errors import Finding, class_name, written
 from .guard import FOREIGN, PluginInfo, failure, goes_through, said
 from .json_text import LEVELS, plain
 from .lending import copied, owned, read_only
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEEPS", "LENDS", "LETS", "MAKERS", "READS", "TARGET_KEEPS", "TARGET_LENDS", "TARGET_LETS", "TARGET_READS", "TARGET_TAKES",
-    "a_kind", "in_order", "kind_of", "no_answer", "need_right_module", "other_rank", "other_shape", "taken", "wrong_options",
-    "wrong_outputs", "wrong_report",
+    "a_kind", "in_order", "kind_of", "no_answer", "need_right_module", "other_rank", "other_shape", "plain_report", "taken",
+    "wrong_options", "wrong_outputs", "wrong_report",
 ]
 
 _OPTION = re.compile(r"[A-Za-z0-9_][\w-]*", re.ASCII)
@@ -51,21 +51,15 @@ def wrong_options(declared: Any) -> str | None:
         fits = isinstance(name, str) and isinstance(entry, tuple) and len(entry) == 3 and isinstance(entry[2], str)
         if not fits or not (entry[0] in (bool, int, float, str) or (
                 isinstance(entry[0], tuple) and entry[0] and all(isinstance(word, str) for word in entry[0]))):
-            return (f"option {_told(name)} must be (type, default, what it does), the type bool, int, float, str or a tuple of "
-                    f"words, and is {_told(entry):.200}")
+            return (f"option {written(name)} must be (type, default, what it does), the type bool, int, float, str or a tuple of "
+                    f"words, and is {written(entry):.200}")
         kind, default = entry[:2]
         of_kind = default in kind if isinstance(kind, tuple) else type(default) in ((int, float) if kind is float else (kind,))
         if default is not None and not of_kind:
-            return f"option {name!r} has the default {_told(default):.100}, which is not of its type"
+            return f"option {name!r} has the default {written(default):.100}, which is not of its type"
         if (wrong := wrong_report({name: default}, f"the default of option {name!r}")) is not None:
             return wrong
     return None
-
-
-def _told(value: Any) -> str:
-    from .ir.given import written  # the IR is not needed to start
-
-    return written(value)
 
 
 def a_kind(value: Any) -> str:
@@ -75,15 +69,21 @@ def a_kind(value: Any) -> str:
 
 def wrong_report(report: Any, called: str = "report") -> str | None:
     """What is wrong with what a plugin reports, which is to be written as JSON, or None."""
+    return plain_report(report, called)[1]
+
+
+def plain_report(report: Any, called: str = "report") -> tuple[dict[str, Any], str | None]:
+    """What a plugin reports as JSON has it, and what is wrong with it, or None. What is kept of it is this: it is asked once."""
     try:
         if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
-            return f"{called} must be a dictionary by texts, and is {_told(report):.200}"
-        json.dumps(plain(report, LEVELS))
+            return {}, f"{called} must be a dictionary by texts, and is {written(report):.200}"
+        found = plain(report, LEVELS)
+        json.dumps(found)
     except FOREIGN as error:  # it has itself among its values, say
         if goes_through(error) or is_a(error, MemoryError):
             raise
-        return f"{called} cannot be written as JSON: {said(error)}"
-    return None
+        return {}, f"{called} cannot be written as JSON: {said(error)}"
+    return found, None
 
 
 LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
@@ -118,7 +118,7 @@ def _no_outputs(outcome: Any) -> str | None:
         return f"gives {a_kind(outcome)}, where outputs by name are wanted"
     for name, value in outcome.items():
         if not isinstance(name, str):
-            return f"gives an output the name {_told(name):.100}, where text is wanted"
+            return f"gives an output the name {written(name):.100}, where text is wanted"
         if not _holds_arrays(value):
             of = f" of {value.dtype}" if hasattr(value, "dtype") else ""
             return f"gives {a_kind(value)}{of} as output {name!r}, where an array of numbers is wanted"
@@ -319,11 +319,11 @@ def _wrong_details(report: Mapping[str, Any]) -> str | None:
     """What is wrong with what others look up in a quantizer's report, or None."""
     layers = report.get("layers", {})
     if not isinstance(layers, Mapping) or not all(isinstance(word, str) for each in layers.items() for word in each):
-        return f"gives a Quantized whose report has layers that are no texts by names, but {_told(layers):.100}"
+        return f"gives a Quantized whose report has layers that are no texts by names, but {written(layers):.100}"
     for key in ("notes", "nothing quantized"):
         told = report.get(key, ())
         if not isinstance(told, list | tuple) or not all(isinstance(each, str) for each in told):
-            return f"gives a Quantized whose report has {key!r} that is no list of texts, but {_told(told):.100}"
+            return f"gives a Quantized whose report has {key!r} that is no list of texts, but {written(told):.100}"
     return None
 
 

@@ -8,8 +8,8 @@ Every problem of an object is found at once, before anything of it is used. What
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ from typing import Any
 import pluggy
 
 from . import hookspecs
-from .errors import PluginError
+from .errors import PluginError, written
 from .facts import FactKind, Facts
 from .fields import tuples_of, wrong_fields
 from .guard import FOREIGN, Guarded, GuardedObject, PluginInfo, Reference, imported, said
@@ -122,7 +122,7 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
     _CHECKS[kind](problems, item)
     problems.fields(wanted)
     if problems.found:
-        return str(item.name), item, problems.found
+        return _name_for_messages(item.name), item, problems.found
     place = f"{singular(kind)} {item.name!r}"
     code = {
         member: Guarded(
@@ -134,6 +134,11 @@ def _admitted(kind: str, item: Any, plugin: PluginInfo) -> tuple[str, Any, list[
         member: Reference(value, plugin, f"{place} ({member})")
         for member in _DATA.get(kind, ()) if isinstance(value := getattr(item, member), str)}
     return item.name, replace(item, **tuples_of(item, wanted), **code, **data), []
+
+
+def _name_for_messages(name: Any) -> str:
+    """The name of what is registered, which may be none."""
+    return str.__str__(name) if isinstance(name, str) else written(name)
 
 
 class _Problems:
@@ -155,12 +160,12 @@ class _Problems:
         """All members of the class `of` by their annotations, but for those of which more is said."""
         for member, wanted in wrong_fields(self.item, of):
             if member not in self.told:
-                self.add(f"{member} must be {wanted}, and is {getattr(self.item, member)!r:.100}", member)
+                self.add(f"{member} must be {wanted}, and is {written(getattr(self.item, member)):.100}", member)
 
     def name(self, member: str, optional: bool = False) -> None:
         value = getattr(self.item, member)
         if not (value is None and optional) and not (isinstance(value, str) and _NAME.fullmatch(value)):
-            self.add(f"{member} must be letters, digits and . _ + -, and is {value!r:.100}", member)
+            self.add(f"{member} must be letters, digits and . _ + -, and is {written(value):.100}", member)
 
     def code(self, *members: str, optional: bool = False) -> None:
         """Members that are a function, or text that names one."""
@@ -200,7 +205,7 @@ class _Problems:
 
     def reference(self, member: str, value: str) -> None:
         if not _REFERENCE.fullmatch(value):
-            self.add(f'{member} must be "package.module:name", and is {value!r}', member)
+            self.add(f'{member} must be "package.module:name", and is {written(value):.100}', member)
 
     def text(self, *members: str) -> None:
         for member in members:
@@ -212,7 +217,7 @@ class _Problems:
         value = getattr(self.item, member)
         if not isinstance(value, tuple | list) or not all(isinstance(part, str) and part.startswith(starting) for part in value):
             each = f" that start with {starting!r}" if starting else ""
-            self.add(f"{member} must be a tuple of texts{each}, and is {value!r:.100}", member)
+            self.add(f"{member} must be a tuple of texts{each}, and is {written(value):.100}", member)
         elif len(value) < least:
             self.add(f"{member} must name at least one", member)
 
@@ -239,11 +244,12 @@ class _Problems:
             if isinstance(each, str):
                 self.reference(member, each)
             elif each is not None and not isinstance(each, type) and each not in others:
-                self.add(f'{member} must be a class, several in a tuple, or "package.module:name", and is {value!r:.100}', member)
+                self.add(f'{member} must be a class, several in a tuple, or "package.module:name", and is {written(value):.100}',
+                         member)
 
     def better(self) -> None:
         if self.item.better not in ("lower", "higher"):
-            self.add(f"better must be 'lower' or 'higher', and is {self.item.better!r:.100}", "better")
+            self.add(f"better must be 'lower' or 'higher', and is {written(self.item.better):.100}", "better")
 
 
 def _dialect(problems: _Problems, item: DialectSpec) -> None:
@@ -283,15 +289,17 @@ def _conversion(problems: _Problems, item: Conversion) -> None:
     problems.code("unfit", "entries", "retype", optional=True)
     problems.data("table", "transload.rewrite:RewriteTable")
     problems.options(item.options)
-    if isinstance(item.cost, bool) or not isinstance(item.cost, int | float) or not math.isfinite(item.cost) or item.cost < 0:
-        problems.add(f"cost must be a number that is not negative, and is {item.cost!r:.100}", "cost")
+    is_number = isinstance(item.cost, int | float) and not isinstance(item.cost, bool)
+    if not is_number or not 0 <= item.cost <= sys.float_info.max:
+        problems.add(f"cost must be a number that is not negative, and is {written(item.cost):.100}", "cost")
     if isinstance(item.evidence, str) and not _EVIDENCE.fullmatch(item.evidence):
-        problems.add(f'evidence must be "package:file.json", a file in that package, and is {item.evidence!r}', "evidence")
+        problems.add(f'evidence must be "package:file.json", a file in that package, and is {written(item.evidence):.100}',
+                     "evidence")
     if item.extends is not None:
         if item.table is None and not item.options:
-            problems.add(f"it extends {item.extends!r} and has no table and no options to add to that one's")
+            problems.add(f"it extends {written(item.extends):.100} and has no table and no options to add to that one's")
         if item.before or item.after:
-            problems.add(f"it extends {item.extends!r}, which alone says what passes run before and after")
+            problems.add(f"it extends {written(item.extends):.100}, which alone says what passes run before and after")
     elif item.table is None and not item.before:
         problems.add("it has neither a table nor passes")
 
@@ -299,9 +307,9 @@ def _conversion(problems: _Problems, item: Conversion) -> None:
 def _pass(problems: _Problems, item: Pass) -> None:
     problems.code("run")
     if item.at not in ("", "hub"):
-        problems.add(f"at must be 'hub', or empty, and is {item.at!r:.100}", "at")
+        problems.add(f"at must be 'hub', or empty, and is {written(item.at):.100}", "at")
     if item.at and callable(item.run) and (asked := required(item.run, 1)):
-        problems.add(f"with at={item.at!r} it runs as it is, and {', '.join(asked)} has no default")
+        problems.add(f"with at={written(item.at):.100} it runs as it is, and {', '.join(asked)} has no default")
 
 
 def _engine(problems: _Problems, item: Engine) -> None:
@@ -325,8 +333,8 @@ def _metric(problems: _Problems, item: Metric | Score) -> None:
     problems.code("measure")
     problems.better()
     if item.bounds is not None and not _are_bounds(item.bounds):
-        problems.add(f"bounds must be the least and the greatest number that there can be, or None, and are {item.bounds!r:.100}",
-                     "bounds")
+        problems.add("bounds must be the least and the greatest number that there can be, or None, and are "
+                     f"{written(item.bounds):.100}", "bounds")
 
 
 def _are_bounds(given: Any) -> bool:
@@ -339,7 +347,7 @@ def _score(problems: _Problems, item: Score) -> None:
     problems.code("total", "available", "least", optional=True)
     problems.texts("needs")
     if isinstance(item.needs, tuple | list) and any(each not in ("label", "reference") for each in item.needs):
-        problems.add(f"needs may hold 'label' and 'reference', and is {item.needs!r:.100}", "needs")
+        problems.add(f"needs may hold 'label' and 'reference', and is {written(item.needs):.100}", "needs")
 
 
 _CHECKS: dict[str, Callable[[_Problems, Any], None]] = {
@@ -381,11 +389,11 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
     for member in ("quantizing", "converting", "hosting"):
         value = getattr(item, member, {})
         if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            problems.add(f"{member} must be a dictionary of options by name, and is {value!r:.100}")
+            problems.add(f"{member} must be a dictionary of options by name, and is {written(value):.100}")
     for member in ("default", "keeps", "rounds_alone"):
         value = getattr(item, member, False)
         if not isinstance(value, bool) and not (member == "rounds_alone" and callable(value)):
-            problems.add(f"{member} must be True or False, and is {value!r:.100}")
+            problems.add(f"{member} must be True or False, and is {written(value):.100}")
     for member in _METHODS:
         if not callable(getattr(item, member)):
             problems.add(f"{member} must be a method, and is {a_kind(getattr(item, member))}")
@@ -396,7 +404,7 @@ def _admit_target(item: Any, plugin: PluginInfo) -> tuple[str, Any, list[str]]:
         if value is not None and not callable(value):
             problems.add(f"{member} must be a method, or None, and is {a_kind(value)}")
     if problems.found:
-        return str(item.name), item, problems.found
+        return _name_for_messages(item.name), item, problems.found
     place = f"target {item.name!r}"
     return item.name, GuardedObject(
         item, plugin, place, TARGET_LETS, TARGET_TAKES, TARGET_READS, TARGET_LENDS, TARGET_KEEPS,
@@ -434,7 +442,7 @@ def _admit_command(item: Any) -> tuple[str, Any, list[str]]:
         problems.add(f"{name!r} is a command of Transload's, and would never run: give it another name")
     if not any(base.__name__ in ("Command", "Typer") for base in type(app).__mro__):
         problems.add(f"{name!r} must be a click.Command or a typer.Typer, and is {a_kind(app)}")
-    return str(name), item, problems.found
+    return _name_for_messages(name), item, problems.found
 
 
 def wrong_facts(item: Any) -> list[str]:
@@ -521,7 +529,7 @@ def wrong_version(asked: Any) -> str | None:
     there = hookspecs.API_VERSION
     parts = asked.split(".") if isinstance(asked, str) else []
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
-        return f'transload_api must be text as "{there}", and is {asked!r}'
+        return f'transload_api must be text as "{there}", and is {written(asked):.100}'
     major, minor = (int(part) for part in there.split("."))
     if int(parts[0]) == major and int(parts[1]) <= minor:
         return None

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from .engine.run import fit
-from .errors import ArtifactError, TextError
+from .errors import ArtifactError, TextError, written
 from .ir import Module, TensorType, Type, dtype_of
-from .ir.given import written
 from .outcomes import kind_of
 from .plugin import EmittedPart
 from .text import parse_type

@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..errors import BuildError, class_name
-from ..interrupts import is_interrupt
+from ..errors import BuildError, class_name, written
 
 if TYPE_CHECKING:
     from .core import Block, Op, Region
 
 __all__ = [
-    "DIGITS", "calling_line", "items_of", "leave_regions", "misfit_part", "misused", "need_free", "need_part", "numbers_of",
-    "reals_of", "shown", "sizes_of", "take_regions", "values_of", "whole_of", "wholes_of", "written",
+    "calling_line", "items_of", "leave_regions", "misfit_part", "misused", "need_free", "need_part", "numbers_of",
+    "reals_of", "shown", "sizes_of", "take_regions", "values_of", "whole_of", "wholes_of",
 ]
 
 V = TypeVar("V")
@@ -166,22 +165,6 @@ def shown(given: object) -> str:
     if isinstance(given, type):
         return f"the class {given.__name__}"
     return f"{written(given):.60} ({class_name(given)})" if given is not None else "None"
-
-
-DIGITS = 128
-"""Bits of the integers that messages show; of those that are far larger Python does not tell the digits."""
-
-
-def written(given: object) -> str:
-    """The `repr` of what was given, whatever that is: a class may fail to say, an integer be too long, a list hold itself."""
-    if issubclass(type(given), int) and (bits := int.bit_length(given)) > DIGITS:  # type: ignore[arg-type]
-        return f"an integer of {bits:,} bits"
-    try:
-        return str.__str__(repr(given))
-    except BaseException as error:
-        if is_interrupt(error):
-            raise
-        return f"an object of {class_name(given)}"
 
 
 def calling_line() -> str:

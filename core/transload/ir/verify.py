@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..context import current
-from ..errors import Finding, PluginFailure, TransloadError, VerifyError, merge_findings
+from ..errors import DIGITS, Finding, PluginFailure, TransloadError, VerifyError, merge_findings, written
 from ..guard import failure, process_kept, said
 from ..interrupts import is_interrupt
 from ..kinds import need
@@ -17,7 +17,7 @@ from . import registry
 from .core import Block, Op, Value
 from .declare import AttributeKind, OpDeclaration
 from .forms import no_attribute, no_type
-from .given import DIGITS, shown, written
+from .given import shown
 from .locations import Location
 from .quantization import misfit
 from .types import NoneType, QuantType, TensorType, Type

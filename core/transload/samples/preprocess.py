@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..digits import real_number
-from ..errors import ReadError, UsageError
+from ..errors import ReadError, UsageError, written
 from ..files import atomic_path, exists, is_folder, need_file
 from ..shell import quoted
 from ..sizes_text import sizes_text
@@ -530,7 +530,7 @@ def _sizes(name: str, value: Any) -> tuple[int, int] | None:
     if (isinstance(value, Sequence) and len(value) == 2
             and all(type(size) is int and 0 < size <= _LARGEST for size in value)):
         return (value[0], value[1])
-    raise UsageError(f"preprocessing: {name} is {_written(value)}; rows and columns are two numbers of 1 to {_LARGEST}")
+    raise UsageError(f"preprocessing: {name} is {written(value)}; rows and columns are two numbers of 1 to {_LARGEST}")
 
 
 def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
@@ -541,11 +541,4 @@ def _numbers(name: str, value: Any) -> tuple[float, ...] | None:
     if (isinstance(given, Sequence) and not isinstance(given, str) and len(given) in (1, 3, 4)
             and None not in (numbers := tuple(map(real_number, given)))):
         return tuple(each + 0.0 for each in numbers if each is not None)  # no number is -0
-    raise UsageError(f"preprocessing: {name} is {_written(value)}; it is one number, or one for each channel")
-
-
-def _written(value: Any) -> str:
-    """What was given, also where a number of it has more digits than Python writes."""
-    from ..ir.given import written
-
-    return written(value)
+    raise UsageError(f"preprocessing: {name} is {written(value)}; it is one number, or one for each channel")
