@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from .report import Report
 
 __all__ = [
-    "DIGITS", "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InternalError", "MissingFunction",
-    "MissingKernel", "MissingPackage", "NumberError", "OpenSizes", "PassError", "PlacementError", "PluginError", "PluginFailure",
-    "PluginShortage", "ReadError", "RunError", "ShapeError", "TargetError", "TextError", "TransloadError", "Unfit",
-    "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes", "class_name", "is_short",
-    "merge_findings", "no_memory", "shortened", "unwhole", "written",
+    "DIGITS", "ArtifactError", "BuildError", "Cause", "ConversionError", "Finding", "InputError", "InternalError",
+    "MissingFunction", "MissingKernel", "MissingPackage", "NumberError", "OpenSizes", "PassError", "PlacementError",
+    "PluginError", "PluginFailure", "PluginShortage", "ReadError", "RunError", "ShapeError", "TargetError", "TextError",
+    "TransloadError", "Unfit", "Unsupported", "UsageError", "VerificationError", "VerifyError", "after_colon", "causes",
+    "class_name", "is_short", "merge_findings", "no_memory", "shortened", "unwhole", "written",
 ]
 
 _PLACES, _KINDS = 8, 6
@@ -330,6 +330,12 @@ class RunError(TransloadError):
     """A module could not be executed: no kernel, or inputs that do not fit."""
 
     exit_code = 3
+
+
+class InputError(RunError, UsageError):
+    """What the inputs of a function are given does not fit them, or is missing: whoever asks for the run can mend it."""
+
+    exit_code = 2
 
 
 class ArtifactError(RunError):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..arrays import as_array, described, in_type, is_numpys, number_kind
 from ..budget import check_deadline
-from ..errors import Finding, PluginFailure, RunError, TransloadError, after_colon, merge_findings
+from ..errors import Finding, InputError, PluginFailure, RunError, TransloadError, after_colon, merge_findings
 from ..guard import FOREIGN, goes_through, kernel_failed
 from ..handles import Handle
 from ..ir import (
@@ -322,7 +322,7 @@ def _captured(op: Op) -> list[Value]:
 
 
 def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
-    """The arrays for a function's arguments, in order, each of its type; `RunError` lists all that do not fit.
+    """The arrays for a function's arguments, in order, each of its type; `InputError` lists all that do not fit.
 
     They are given as `input_types` has them: where that is another sign than the argument's, the same bits are passed on.
     """
@@ -331,7 +331,7 @@ def check_inputs(function: Op, inputs: Mapping[str, Any]) -> list[np.ndarray]:
 
 
 def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arrays for a function's inputs by name, in order, as `input_types` has them; `RunError` lists all that do not fit."""
+    """The arrays for a function's inputs by name, in order, as `input_types` has them; `InputError` lists all that do not fit."""
     types = dict(zip(input_names(function), input_types(function), strict=True))
     findings = [
         Finding(f"input {name!r}", "is not an input of the function", hint=f"inputs: {', '.join(types) or 'none'}")
@@ -351,7 +351,7 @@ def fitted(function: Op, inputs: Mapping[str, Any]) -> dict[str, Any]:
             hint = _sign_hint(arrays[name], type_) if hasattr(given, "dtype") else ""  # which lists have not
             findings.append(Finding(f"input {name!r}", why, hint=hint))
     if findings:
-        raise RunError("the inputs do not fit the function", merge_findings(findings))
+        raise InputError("the inputs do not fit the function", merge_findings(findings))
     return arrays
 
 

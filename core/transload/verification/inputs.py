@@ -11,7 +11,7 @@ import numpy as np
 from ..analysis.landmarks import NOTHING, Landmarks, asked_alone, landmarks_of_inputs, together
 from ..analysis.movement import index_operands, is_cast, moved
 from ..engine.run import check_inputs
-from ..errors import RunError, UsageError
+from ..errors import InputError, RunError, UsageError
 from ..given import open_given, settled
 from ..ir import (
     BOOL,
@@ -43,7 +43,7 @@ def checked_inputs(source: Module, given: Mapping[str, Any], preprocess: Preproc
     """Arrays for the inputs of a model, in its order, of its types, files read. `UsageError` lists all that do not fit."""
     try:
         arrays = check_inputs(source.main, settled(source, open_given(given), preprocess))
-    except RunError as error:
+    except InputError as error:
         raise UsageError("the input data does not fit the model", error.findings) from None
     return dict(zip(input_names(source.main), arrays, strict=True))
 
