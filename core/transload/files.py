@@ -193,6 +193,8 @@ def need_directory(path: Path, named: object = None) -> None:
         raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{named or path} is a {kind_of(mode)}; give a directory to write to")
+    if _is_in_the_kernel(path):
+        raise _of_the_kernel(named or path, path)
 
 
 def _need_folders_above(path: Path) -> None:
@@ -203,7 +205,14 @@ def _need_folders_above(path: Path) -> None:
                 mode = parent.lstat().st_mode
                 kind = "link that leads to no directory" if parent.is_symlink() else kind_of(mode)
                 raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint=_elsewhere(mode, "another place"))
+            if _is_in_the_kernel(parent):
+                raise _of_the_kernel(path, parent)
             return
+
+
+def _of_the_kernel(path: object, folder: Path) -> UsageError:
+    return UsageError(f"{path} cannot be written: {folder} is what the kernel says, in which nothing can be made",
+                      hint="choose a place on a disk, as -o out")
 
 
 def is_file(path: Path) -> bool:
@@ -278,7 +287,8 @@ def scratch_in(parent: Path, made: list[Path]) -> ScratchFolder:
         except FileNotFoundError:
             tries += 1
             if tries == _TRIES:
-                raise
+                there = next(folder for folder in (parent, *parent.parents) if folder.exists() or folder == folder.parent)
+                raise FileNotFoundError(errno.ENOENT, f"no folder can be made in {there}") from None
 
 
 def remove_empty(folders: Iterable[Path]) -> None:

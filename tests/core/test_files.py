@@ -16,11 +16,12 @@ import pytest
 
 import transload
 from transload.arrays import write_arrays
+from transload.artifact_set import replaced_folder
 from transload.cli import run
 from transload.context import Context
 from transload.dump import Dumped
-from transload.errors import ConversionError, ReadError, UsageError
-from transload.files import bytes_of, need_file, own_text, text_of
+from transload.errors import ConversionError, ReadError, TransloadError, UsageError
+from transload.files import atomic_path, bytes_of, need_file, need_place, own_text, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
@@ -298,3 +299,26 @@ def test_a_cache_and_a_list_of_conversions_of_odd_files(odd: Callable[[Path], No
         (tmp_path / "out" / "conversions.json").unlink()
     made = list(transload.convert_all(models, "tosa", tmp_path / "out", cache=tmp_path / "cache", verify="no"))
     assert [(each.exit_code, each.way) for each in made] == [(0, "converted")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
+@pytest.mark.parametrize("place", ["/proc", "/proc/x", "/proc/x/y"])
+def test_a_folder_of_what_the_kernel_says_is_no_place(place, cli, examples):
+    """It was told that there is no such file, of what was to be made."""
+    model = examples / "digits" / "digits_float.onnx"
+    code, _, err = cli("convert", model, "-t", "tosa", "-o", place)
+    assert code == 2 and f"error: {place} cannot be written: /proc is what the kernel says" in err and "-o out" in err
+    assert cli("new-plugin", "mine", "-o", place)[::2] == (2, err)
+    with pytest.raises(UsageError, match="/proc is what the kernel says"):
+        need_place(Path(place) / "x" / "y")
+
+
+def test_a_folder_that_takes_no_other_is_named(tmp_path, monkeypatch):
+    """As the file systems of some programs answer: there is no such file, of what was to be made."""
+    def none(self, *given, **more):
+        raise FileNotFoundError(2, "No such file or directory", str(self))
+
+    monkeypatch.setattr(Path, "mkdir", none)
+    for write in (atomic_path, replaced_folder):
+        with pytest.raises(TransloadError, match=f"no folder can be made in {tmp_path}"), write(tmp_path / "new" / "out"):
+            pass
