@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from keyword import iskeyword
@@ -14,15 +15,33 @@ from .files import exists, need_directory, permitted, remove_empty, scratch_in
 from .plugin_host import host
 from .registration import singular
 
-__all__ = ["KINDS", "make_plugin"]
+__all__ = ["KINDS", "Kind", "make_plugin"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plugin: the module that implements it, what it is, a command to try, and the model that this takes, if any.
+
+    In texts `{dialect}` is what the plugin registers.
+    """
+
+    module: str
+    description: str
+    try_it: str
+    model: str = ""
+
 
 KINDS = {
-    "op": ("ops.py", "Ops for Transload: declaration, kernel and lowering.", "transload ops {dialect}"),
-    "frontend": ("frontend.py", "A model format for Transload.", "transload inspect model.{dialect}"),
-    "target": ("target.py", "A chip for Transload.", "transload convert model.tflite --target {dialect}"),
-    "chip": ("chip.toml", "A chip that is a file, for Transload.", "transload convert model.tflite --target {dialect}"),
+    "op": Kind("ops.py", "Ops for Transload: declaration, kernel and lowering.", "transload ops {dialect}"),
+    "frontend": Kind(
+        "frontend.py", "A model format for Transload.", "transload convert model.{dialect} -o out", "model.{dialect}"),
+    "target": Kind(
+        "target.py", "A chip for Transload.", "transload convert model.mlir --target {dialect} -o out", "model.mlir"),
+    "chip": Kind(
+        "chip.toml", "A chip that is a file, for Transload.", "transload convert model.mlir --target {dialect} -o out",
+        "model.mlir"),
 }
-"""Kind of plugin -> (name of its module, description, a command to try)."""
+_OF_MODEL = "; the third takes `{model}`, a model of this package's own to try it with"
 
 
 def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
@@ -39,22 +58,25 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     directory = Path(parent) / name
     if exists(directory):
         raise UsageError(f"{directory} exists already", hint="-o FOLDER, which is not there yet, takes the plugin; or remove it")
-    module, description, try_it = KINDS[kind]
+    made_of = KINDS[kind]
     package = name.replace("-", "_")
     dialect = package.removeprefix("transload_")
     if taken := _taken(name, package, dialect):
         raise UsageError(f"{name!r} cannot be a plugin's name: {taken}", hint=f"another one, as my-{name}")
+    model = made_of.model.format(dialect=dialect)
     words = {
-        "name": name, "package": package, "dialect": dialect, "description": description, "version": __version__,
-        "Class": "".join(word.capitalize() for word in dialect.split("_")), "try_it": try_it.format(dialect=dialect),
+        "name": name, "package": package, "dialect": dialect, "description": made_of.description, "version": __version__,
+        "Class": "".join(word.capitalize() for word in dialect.split("_")), "module": made_of.module,
+        "try_it": made_of.try_it.format(dialect=dialect), "of_model": _OF_MODEL.format(model=model) if model else "",
     }
     templates = resources.files("transload") / "templates"
     files = {
         "pyproject.toml": templates / "common" / "pyproject.toml.tmpl",
         "README.md": templates / "common" / "README.md.tmpl",
         f"src/{package}/plugin.py": templates / kind / "plugin.py.tmpl",
-        f"src/{package}/{module}": templates / kind / f"module{Path(module).suffix}.tmpl",
+        f"src/{package}/{made_of.module}": templates / kind / f"module{Path(made_of.module).suffix}.tmpl",
         f"tests/test_{package}.py": templates / kind / "test.py.tmpl",
+        **({model: templates / kind / "model.tmpl"} if model else {}),
     }
     made = list[Path]()
     try:
@@ -63,7 +85,7 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
                 file = temporary / place
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(_fill(template.read_text(encoding="utf-8"), words), encoding="utf-8")
-            (temporary / "src" / package / "__init__.py").write_text(f'"""{description}"""\n', encoding="utf-8")
+            (temporary / "src" / package / "__init__.py").write_text(f'"""{made_of.description}"""\n', encoding="utf-8")
             temporary.chmod(permitted(0o777))
             temporary.rename(directory)
     except OSError as error:
