@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from transload.ir import F32, I8, Module, QuantType, TensorType, new_module, set_results
+from transload.ir import F16, F32, I8, Module, QuantType, TensorType, new_module, set_results
 from transload.ir.build import Builder
 from transload.plugin_host import host
 from transload_targets.tensor_processor.chip import load_chip
@@ -44,4 +44,15 @@ def test_what_a_plugin_has_of_an_op_is_not_denied(monkeypatch: pytest.MonkeyPatc
     given = host().facts("tpu-lowering")
     monkeypatch.setitem(given, "top.LRN", [lambda op, rw: None])
     (finding,) = left_to_host(module, load_chip("tp-small"))
-    assert finding.why == "no conversion of top.LRN matches this form of it"
+    assert finding.why == "tp-small has LRN, and none of its forms takes f32 to f32"
+
+
+def test_a_form_that_no_rule_takes_is_told_with_what_would_be() -> None:
+    """PRelu with a slope for each channel, of integers: "no conversion matches this form" said neither why nor what would."""
+    tensor, slopes = TensorType((1, 4, 2, 2), QUANTIZED), TensorType((4, 1, 1), QUANTIZED)
+    (finding,) = left_to_host(of("top.PRelu", tensor, slopes), load_chip("tp-small"))
+    assert finding.why == (
+        "tp-small has PRelu, and none of its forms takes i8 with one scale, i8 with one scale to i8 with one scale; of integers "
+        "it takes one tensor of integers of 8 or 16 bits with one scale, beside numbers")
+    (finding,) = left_to_host(of("top.Div", TensorType((2, 2), F32), TensorType((2, 2), F16)), load_chip("tp-small"))
+    assert finding.why == "tp-small has Div, and none of its forms takes f32, f16 to f32"

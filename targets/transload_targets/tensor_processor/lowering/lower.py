@@ -6,15 +6,18 @@ from collections.abc import Collection
 from functools import partial
 
 from transload.errors import Finding, Unsupported, merge_findings
-from transload.ir import Module, Op, update_function_types
+from transload.ir import Module, Op, Value, update_function_types
 from transload.plugin_host import host
 from transload.rewrite import Rewriter, RewriteTable, Rewriting
 
 from ..chip import Chip, load_chip
 from . import TABLE
-from .common import chip_of
+from .common import chip_of, quantized
 
 __all__ = ["left_to_host", "lower_to_tpu"]
+
+_TABLE = "one tensor of integers of 8 or 16 bits with one scale, beside numbers"
+"""What a chip looks up in a table, in messages."""
 
 
 def lower_to_tpu(module: Module, chip: str = "tp-large") -> bool:
@@ -55,14 +58,27 @@ def _table_for(module: Module) -> RewriteTable:
 
 
 def _absent(known: Collection[str], op: Op, rw: Rewriter) -> None:
-    """Refuse an op of which the table knows no form by its name, `known`: the chip has none, or has it as a table of numbers."""
-    if op.name in known:
-        return
+    """Refuse what nothing before took: a chip has no such op, has it as a table alone, or, of those `known`, in other forms."""
     chip, kind = chip_of(rw), op.name.removeprefix("top.")
-    if op.declaration is not None and "elementwise" in op.declaration.traits and "table" in chip.operations:
-        raise Unsupported(f"{chip.name} has {kind} as a table alone, of one tensor of integers of 8 or 16 bits with one scale, "
-                          "beside numbers")
-    raise Unsupported(f"{chip.name} has no {kind}")
+    has_table = op.declaration is not None and "elementwise" in op.declaration.traits and "table" in chip.operations
+    if op.name in known:
+        also = f"; of integers it takes {_TABLE}" if has_table and any(value.quant is not None for value in op.operands) else ""
+        raise Unsupported(f"{chip.name} has {kind}, and none of its forms takes {_types_of(op)}{also}")
+    raise Unsupported(f"{chip.name} has {kind} as a table alone, of {_TABLE}" if has_table else f"{chip.name} has no {kind}")
+
+
+def _types_of(op: Op) -> str:
+    """The types of an op's elements, and what scales they have: what a form is chosen by."""
+    operands, results = (", ".join(map(_type_of, values)) for values in (op.operands, op.results))
+    return f"{operands} to {results}"
+
+
+def _type_of(value: Value) -> str:
+    type_ = value.quant
+    if type_ is None:
+        return str(value.element_or_none or value.type)
+    scales = "one scale" if quantized(value) is not None else "a scale for each channel or block"
+    return f"{type_.storage} with {scales}"
 
 
 def _note(chip: str, finding: Finding) -> str:
