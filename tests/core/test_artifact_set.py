@@ -336,7 +336,7 @@ def test_a_file_where_the_folder_is_to_be(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(TransloadError, match="cannot write to"):
+    with pytest.raises(TransloadError, match="cannot be written: /proc is what the kernel says"):
         write_set(Path("/proc/nothing/out"), "new")
 
 
