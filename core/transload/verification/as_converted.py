@@ -9,6 +9,7 @@ from itertools import takewhile
 
 import numpy as np
 
+from ..analysis.dataflow import has_loops
 from ..errors import PluginFailure, RunError
 from ..ir import Module
 from ..plugin import Runtime, resolve
@@ -24,6 +25,7 @@ from .following import Inputs
 from .further import further_inputs, in_time, many_inputs
 from .information import is_nan_throughout
 from .kinds import OutputKinds
+from .larger import larger_inputs
 from .last_bits import moved_by_roundings
 from .reaching import reaching_inputs
 from .reference import Reference, Run
@@ -99,10 +101,19 @@ class AsConverted:
         yield from takewhile(
             lambda _: self._tied < MOST_TIED, in_time(choosing_inputs(*about, self.kinds.chosen, seed)))
         yield from self._reaching(seed)
+        if self._is_of_floats and not self.kinds.tolerance.is_of_sizes:
+            yield from filter(self._has_numbers, larger_inputs(*about, seed))
 
     @property
     def _is_of_floats(self) -> bool:
-        return not is_quantized(self._hub) and not has_bounds(self._hub) and self.kinds.tolerance.keeps_floats
+        is_coarse = is_quantized(self._hub) or has_bounds(self._hub)
+        return not is_coarse and self.kinds.tolerance.keeps_floats and not has_loops(self._hub)
+
+    def _has_numbers(self, given: Inputs) -> bool:
+        """Whether the source gives finite numbers of some inputs."""
+        with suppress(RunError, PluginFailure, MemoryError):
+            return all(map(is_finite, self._reference.run(given).values()))
+        return False
 
     def _reaching(self, seed: int) -> Iterator[Inputs]:
         """Inputs that reach what the model asks about (`reaching_inputs`), where its form at the hub makes numbers of them: of a

@@ -25,7 +25,7 @@ from ..ir import Module
 from .inputs import NARROW, limits_of_inputs, plain_integers, random_inputs
 from .offsets import has_short_floats
 
-__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs", "in_time", "many_inputs"]
+__all__ = ["FEW_ELEMENTS", "FEW_PRODUCTS", "further_inputs", "in_time", "many_inputs", "takes_little"]
 
 _SIDES = (0, 1, -1)
 """Of which half of what is drawn they are, one after the other: of both, of the upper one, and of the lower one."""
@@ -63,7 +63,7 @@ def further_inputs(
     """
     if has_loops(result):
         return
-    sides = _SIDES if _is_within(work_of(result), 1) else _SIDES[:1] if _is_worth_one(result) else ()
+    sides = _SIDES if takes_little(work_of(result)) else _SIDES[:1] if _is_worth_one(result) else ()
     plain = plain_integers(hub) if signed and hub is not None else frozenset[int]()
     for number, side in enumerate(sides):
         yield random_inputs(source, hub, seed + _APART + number, signed=plain, side=side)
@@ -115,10 +115,11 @@ def _within_ranges(
 
 def _is_worth_one(module: Module) -> bool:
     size = sum(map(size_of, module.body_of_main.terminator.operands))
-    return size <= _FEW_OUTPUTS and _is_within(work_of(module), _COSTLIER)
+    return size <= _FEW_OUTPUTS and takes_little(work_of(module), _COSTLIER)
 
 
-def _is_within(work: Work, times: int) -> bool:
+def takes_little(work: Work, times: int = 1) -> bool:
+    """Whether a run takes a tenth of a second at most, or so many `times` as much."""
     return work.products <= times * FEW_PRODUCTS and work.elements <= times * FEW_ELEMENTS
 
 

@@ -2,8 +2,11 @@
 
 Of noise around 0 with deviation 1 little reaches an upper bound of 6, and no time step shows in zeros and ones. So what passed on
 the usual inputs is run on larger ones, too: floats ten times as large, and wide integers up to 1000 of either sign, where nothing
-but numbers is computed of them. These may lie outside of what a model is for: what is no number there says nothing, nor do floats
-that become integers that do not hold them, which each runtime makes otherwise.
+but numbers is computed of them. Pictures of 0 to 255 are larger yet, and none of their numbers is below zero: of a model that
+takes such, a weight or a bias that is wrong may not show in noise around zero, which is nearly black.
+
+All these may lie outside of what a model is for: what is no number there says nothing, nor do floats that become integers that do
+not hold them, which each runtime makes otherwise.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from ..engine.choice import work_of
 from ..ir import BOOL, FloatType, IntegerType, Module, Op, TensorType, Value, input_types
 from ..ir.borders import RANGE
 from ..ir.build import constant_of
+from .further import takes_little
 from .inputs import random_inputs
 from .offsets import has_short_floats
 
@@ -24,6 +28,11 @@ __all__ = ["LARGER", "MANY_ELEMENTS", "MANY_PRODUCTS", "MASKS", "computed_intege
 
 LARGER = 10.0
 """The deviation of larger floats."""
+_OF_PICTURES = (100.0, 30.0, 100.0)
+"""The deviations of floats that are as those of pictures: none is below zero, and of 100 one in ninety is above 255. Where wide
+ones saturate all outputs, narrower ones may not."""
+_APART = 5000
+"""Their seeds are as far from those of other inputs, and from each other."""
 MANY_PRODUCTS, MANY_ELEMENTS = 1 << 34, 1 << 28
 """The work of a run that is worth another one: some seconds."""
 MASKS = 1000.0
@@ -40,13 +49,17 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
     work = work_of(result)
     if work.products > MANY_PRODUCTS or work.elements > MANY_ELEMENTS:
         return
-    integers = computed_integers(hub)
-    if integers or _any_float(source):
-        yield random_inputs(source, hub, seed, spread=LARGER, far=dict.fromkeys(integers, 1))
+    integers, any_float = computed_integers(hub), _any_float(source)
+    above = dict.fromkeys(integers, 1)
+    if integers or any_float:
+        yield random_inputs(source, hub, seed, spread=LARGER, far=above)
     if integers:  # in one of few large numbers a small one of the other sign does not show
         yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, -1))
     if integers:  # of a single number, one of all sizes is a small one more often than not
-        yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, 1), evenly=True)
+        yield random_inputs(source, hub, seed, far=above, evenly=True)
+    for number, spread in enumerate(_OF_PICTURES if takes_little(work) else _OF_PICTURES[:1], 1):
+        if any_float:
+            yield random_inputs(source, hub, seed + _APART * number, spread=spread, far=above, side=1)
 
 
 def _any_float(source: Module) -> bool:

@@ -94,6 +94,11 @@ class Tolerance:
         """Whether floats have to be as near as usual: they may be farther where some are held in fewer bits."""
         return self.cos >= Tolerance.cos
 
+    @property
+    def is_of_sizes(self) -> bool:
+        """Whether limits are of differences themselves, which grow with the numbers, and not of these beside the numbers."""
+        return self.floor > Tolerance.floor or self.max_abs < Tolerance.max_abs
+
     def limits(self) -> dict[str, float]:
         """All limits by name."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in ("others", "excepts")}

@@ -13,6 +13,7 @@ import transload
 from transload.ir import F16, I8, I32, I64, Module, TensorType
 from transload.verification.inputs import random_inputs
 from transload.verification.larger import computed_integers, larger_inputs
+from transload.verification.tolerance import Tolerance
 
 from tests.support.graphs import Graph
 from tests.support.small_onnx import saved, verified
@@ -58,6 +59,50 @@ def test_a_result_that_alone_is_no_number_is_wrong(tmp_path: Path) -> None:
     verdict = verified(right, wrong)
     assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
     assert verified(right, right).passed and verified(wrong, wrong).passed and verified(wrong, right).passed
+
+
+def pictured(path: Path, factor: float) -> Path:
+    """Sums of deviation 1 of noise; what of them is above 50 counts more, by a factor."""
+    return saved(path, [("MatMul", "x w", "p"), ("Sub", "p most", "s"), ("Relu", "s", "r"), ("Mul", "r factor", "m"),
+                        ("Add", "p m", "y")], [1, MANY], {
+        "w": np.random.default_rng(0).standard_normal((MANY, 20)) / MANY ** 0.5, "most": 50.0, "factor": factor})
+
+
+def test_what_shows_in_pictures_alone_is_seen(tmp_path: Path) -> None:
+    right, wrong = (pictured(tmp_path / f"{factor}.onnx", factor) for factor in (2.0, 1.0))
+    verdict = verified(right, wrong)
+    assert verdict.failed and any("larger inputs" in note for note in verdict.notes)
+    assert verified(right, right).passed
+    assert transload.compare(right, wrong).broken and not transload.compare(right, right).broken
+
+
+@pytest.mark.parametrize("tolerance", [["floor=1"], ["max_abs=1"]])
+def test_limits_of_the_size_of_differences_are_not_asked_of_larger_inputs(tolerance: list[str], tmp_path: Path) -> None:
+    right, wrong = (pictured(tmp_path / f"{factor}.onnx", factor) for factor in (2.0, 1.0))
+    assert verified(right, wrong, tolerance=Tolerance.parse(tolerance)).passed
+    assert not transload.compare(right, wrong, tolerance=tolerance).broken
+
+
+def test_inputs_are_as_pictures_more_often_where_that_takes_little_time() -> None:
+    graphs = Graph((2, 300), (300, 4)), Graph((2048, 128), (128, 128))
+    light, heavy = (graph.done(graph.MatMul(*graph.inputs)) for graph in graphs)
+    drawn = [given["x0"] for given in larger_inputs(light, light, light, 0)]
+    assert [array.min() >= 0 for array in drawn] == [False, True, True, True]
+    assert np.allclose([np.percentile(np.abs(array), 68) for array in drawn], [10, 100, 30, 100], rtol=0.2)
+    assert not np.array_equal(drawn[1], drawn[3])
+    assert len([*larger_inputs(heavy, heavy, heavy, 0)]) == 2
+
+
+@pytest.mark.parametrize("nodes", [
+    [("Mul", "x far", "b"), ("Exp", "b", "e"), ("Min", "e most", "y")],
+    [("MatMul", "x w", "a"), ("Mul", "a far", "b"), ("Sin", "b", "y")]],
+    ids=["infinite", "last bits"])
+def test_a_comparison_is_not_wrong_by_what_larger_inputs_leave_open(nodes: list[Any], tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).standard_normal((32, 32))
+    right, near = (saved(tmp_path / f"{index}.onnx", nodes, [160, 32], {
+        "w": weights * factor, "far": 40.0 if "Sin" in str(nodes) else 0.5, "most": most})
+        for index, (factor, most) in enumerate(((1.0, np.inf), (1 + 1e-6, 1e37))))
+    assert not transload.compare(right, near).broken and verified(right, near).passed
 
 
 TO_FLOAT = ("Cast", "x", "f", {"to": 1})
@@ -117,9 +162,10 @@ def test_places_and_masks_are_not_computed_with(write: Callable[[Graph, Any], An
 
 def test_what_is_drawn() -> None:
     module = graph_of(lambda g, x: g.Sin(as_floats(g, x)), I32)
-    first, second, third = larger_inputs(module, module, module, 0)
+    first, second, third, *pictures = larger_inputs(module, module, module, 0)
     assert 250 <= third["x0"].min() < 500 < third["x0"].max() <= 1000  # of one number of all sizes, most are small
     assert first["x0"].min() > 0 > second["x0"].max() and np.abs(first["x1"]).max() > np.abs(second["x1"]).max()
+    assert all(given["x0"].min() > 0 and given["x1"].min() >= 0 for given in pictures)
     many = random_inputs(*[graph_wide()] * 2, far={0: -1})["x0"]
     assert many.min() < -900 and many.max() == -1 and np.mean(many > -30) > 0.3
 
