@@ -235,8 +235,10 @@ def reduce_precision(op: ReducePrecision, rw: Rewriter) -> Value:
 def _rounded_mantissa(rw: Rewriter, x: Value, bits: int) -> Value:
     """`x` with `bits` bits of mantissa, halves to even: over its power of two, rounded to whole parts of it.
 
-    The power is found bit by bit of the exponent; all products are by powers of two, and exact.
+    The power is found bit by bit of the exponent; all products are by powers of two, and exact. Without bits the exponent's last
+    one says which of two powers is even.
     """
+    odd: Value | None = None
     steps = [1 << place for place in range(9 if x.element == F64 else 6, -1, -1)]
     least = -1022 if x.element == F64 else -126
     size = rw.emit("top.Abs", x)
@@ -251,7 +253,21 @@ def _rounded_mantissa(rw: Rewriter, x: Value, bits: int) -> Value:
             size = rw.emit("top.Where", question, rw.emit("top.Mul", size, like(rw, x, back)), size)
             power = rw.emit("top.Where", question, rw.emit("top.Mul", power, like(rw, x, there)), power)
             inverse = rw.emit("top.Where", question, rw.emit("top.Mul", inverse, like(rw, x, back)), inverse)
+        odd = question if odd is None else rw.emit("top.LogicalOr", odd, question)  # the last step is one
     power = rw.emit("top.Max", power, like(rw, x, 2.0**least))
     inverse = rw.emit("top.Min", inverse, like(rw, x, 2.0**-least))
     parts = rw.emit("top.Mul", rw.emit("top.Mul", x, inverse), like(rw, x, 2.0**bits))
-    return rw.emit("top.Mul", rw.emit("top.Mul", rw.emit("top.Round", parts), like(rw, x, 2.0**-bits)), power)
+    if bits == 0:
+        rounded = _rounded_from(rw, parts, odd)
+    else:
+        rounded = rw.emit("top.Mul", rw.emit("top.Round", parts), like(rw, x, 2.0**-bits))
+    return rw.emit("top.Mul", rounded, power)
+
+
+def _rounded_from(rw: Rewriter, parts: Value, odd: Value | None) -> Value:
+    """`parts`, from 1 to 2 but for the smallest, rounded to one of the two; a half to 1 where that, by an `odd` exponent, is even."""
+    whole = rw.emit("top.Round", parts)
+    size = rw.emit("top.Abs", parts)
+    is_half = rw.emit("top.Compare", size, like(rw, parts, 1.5), mode="Equal")
+    down = rw.emit("top.Mul", whole, like(rw, parts, 0.5))
+    return rw.emit("top.Where", rw.emit("top.LogicalAnd", is_half, odd), down, whole)

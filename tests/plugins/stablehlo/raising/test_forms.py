@@ -418,3 +418,19 @@ def test_passes_alone_keep_the_names_of_results(program: str) -> None:
     module = raising.load(raising.function_text([("%x", "tensor<4xi32>")], _FOLDED[program], [("%t", "tensor<4xi32>")]))
     Pipeline.parse("stablehlo-to-top,canonicalize").run(module)
     assert list(module.outputs) == ["t"]
+
+
+@pytest.mark.parametrize("bits", ["e3m0", "e8m0", "e4m1", "e5m2"])
+@pytest.mark.parametrize("element", ["f32", "bf16", "f16"])
+def test_halves_go_to_the_even_mantissa_which_may_be_of_the_exponent(element: str, bits: str) -> None:
+    """Without mantissa 3 is as far from 2 as from 4, and 1.5 from 1 as from 2: the even ones have an even exponent field."""
+    exponent, mantissa = bits[1], bits[3]
+    attributes = f"exponent_bits = {exponent} : i32, mantissa_bits = {mantissa} : i32"
+    type_ = _tensor((12,), element)
+    module, top = _raised(
+        [("%x", type_)], [f'%y = "stablehlo.reduce_precision"(%x) <{{{attributes}}}> : ({type_}) -> {type_}'], ("%y", type_))
+    x = np.array([3, 1.5, 6, 0.75, -3, -1.5, 12, 2.9, 0.375, 1.25, 1.375, np.inf], dtype_of(FloatType(element)))
+    if bits == "e8m0":
+        want = np.array([2, 2, 8, 0.5, -2, -2, 8, 2, 0.5, 1, 1, np.inf])
+        np.testing.assert_array_equal(np.asarray(raising.run(top, (x,))[0], np.float64), want)
+    _same(module, top, x, rtol=0)
