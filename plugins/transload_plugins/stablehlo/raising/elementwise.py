@@ -265,7 +265,7 @@ def _rounded_mantissa(rw: Rewriter, x: Value, bits: int) -> Value:
 
 
 def _rounded_from(rw: Rewriter, parts: Value, odd: Value | None) -> Value:
-    """`parts`, from 1 to 2 but for the smallest, rounded to one of the two; halves to 1 where an `odd` exponent makes that even."""
+    """`parts`, from 1 to 2 but for the smallest, rounded to one of them; halves to 1 where an `odd` exponent makes that even."""
     whole = rw.emit("top.Round", parts)
     size = rw.emit("top.Abs", parts)
     is_half = rw.emit("top.Compare", size, like(rw, parts, 1.5), mode="Equal")
