@@ -150,8 +150,19 @@ def test_a_loop_that_collects_for_an_unknown_time() -> None:
     body = counting([node("Identity", ["going"], ["on"]), node("Add", ["a", "x"], ["b"])],
         [info("on", TensorProto.BOOL), "b", info("b")])
     model = make_model([node("Loop", ["n", "", "x"], ["y", "z"], body=body)], {"x": X, "n": np.array(4)}, ["y", "z"])
-    with pytest.raises(ConversionError, match="number of rounds that is not known"):
+    with pytest.raises(ConversionError, match=r"number of rounds that is not known[^$]*make its number of rounds and its first"):
         transload.legalize(read_model(model))
+
+
+def test_a_loop_that_collects_while_a_computed_condition_holds() -> None:
+    """Nothing about its length can be said by whoever reads the hint: it names another way to write the loop."""
+    nodes = [node("Add", ["a", "x"], ["b"]), node("ReduceMax", ["b"], ["m"], keepdims=0), node("Less", ["m", "limit"], ["on"])]
+    body = counting(nodes, [info("on", TensorProto.BOOL), "b", info("b")], {"limit": np.float32(100)})
+    given = {"x": X + 1, "n": np.array(50), "c": np.array(True)}
+    model = make_model([node("Loop", ["n", "c", "x"], ["y", "z"], body=body)], given, ["y", "z"])
+    with pytest.raises(ConversionError, match=r"number of rounds that is not known[^$]*carry a tensor of a known size") as caught:
+        transload.legalize(read_model(model))
+    assert "are unrolled" not in str(caught.value)
 
 
 def test_a_loop_without_end() -> None:

@@ -150,9 +150,12 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
     unrollable = going is not None and (n_scanned or steady) and (total <= UNROLL_LIMIT or (math.isinf(total) and not steady))
     if not unrollable:
         if n_scanned:
-            raise Unsupported(
-                "collects values over a number of rounds that is not known" if math.isinf(total) or going is None
-                else f"would become {total:,} ops", f"loops of up to {UNROLL_LIMIT:,} ops are unrolled")
+            if math.isinf(total) or going is None:
+                raise Unsupported(
+                    "collects values over a number of rounds that is not known",
+                    "make its number of rounds and its first condition constants, and leave the latter as it is in its body; or "
+                    "have it carry a tensor of a known size, into which each round scatters its values (ScatterND)")
+            raise Unsupported(f"would become {total:,} ops", f"loops of up to {UNROLL_LIMIT:,} ops are unrolled")
         return _while(op, rw, trip, condition, carried)
     if done * len(body) > UNROLL_LIMIT:
         raise Unsupported(f"does not end within {UNROLL_LIMIT:,} ops")
