@@ -50,7 +50,7 @@ def floor_modulo(op: FloorMod, rw: Rewriter) -> Value:
     a, b = _operands(rw, op)
     if not a.is_float:
         return narrowed(rw, _whole_floor_quotient(rw, a, b)[1], op)
-    rest = _remainder(rw, op, a, b)
+    rest = _whole_or_rest(rw, a, unary(rw, "abs", b), _remainder(rw, op, a, b))
     zero = like(rw, rest, 0)
     below = binary(rw, "logical_and", compare(rw, "Greater", b, zero), compare(rw, "Less", rest, zero))
     above = binary(rw, "logical_and", compare(rw, "Less", b, zero), compare(rw, "Greater", rest, zero))
@@ -68,7 +68,8 @@ def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
     size = unary(rw, "abs", b)
     rest = _remainder(rw, op, unary(rw, "abs", a), size)
     rest = select(rw, compare(rw, "Less", rest, like(rw, rest, 0)), binary(rw, "add", rest, size), rest)
-    return narrowed(rw, select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, rest), rest), op)
+    rest = select(rw, compare(rw, "Less", a, like(rw, a, 0)), negate(rw, rest), rest)
+    return narrowed(rw, _whole_or_rest(rw, a, size, rest), op)
 
 
 # --- integers
@@ -105,11 +106,12 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
 
 
 def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
-    """`a - round(a / b) * b` of f32, exactly, between `-|b| / 2` and `|b| / 2`; a itself where `|a| < |b|`.
+    """`a - round(a / b) * b` of f32, exactly, between `-|b| / 2` and `|b| / 2`, where `|a| >= |b|`.
 
     Long division: as many bits of the quotient a step as make exact products with b, the nearest quotient each time. Then
     what is left is a number of b's precision, and the difference is exact, too. Three steps are all that f16 can need (2^40).
-    Quotients of f32 are exact up to 2^30, of bf16 up to 2^48; beyond, where neighbours of a are many times b apart, 0 is left.
+    Quotients of f32 are exact up to 2^30, of bf16 up to 2^48; beyond, where neighbours of a are many times b apart, 0 is left,
+    which a note tells: the longest quotient, of 277 bits, would take 28 steps.
     """
     element = op.operands[0].element
     bits = 10 if element == F32 else 13 if element == F16 else 16
@@ -122,13 +124,19 @@ def _remainder(rw: Rewriter, op: Op, a: Value, b: Value) -> Value:
         quotient = binary(rw, "mul", quotient, like(rw, quotient, 2.0 ** shift)) if shift else quotient
         for part in parts:
             rest = binary(rw, "sub", rest, binary(rw, "mul", quotient, part))
-    size, magnitude = unary(rw, "abs", b), unary(rw, "abs", a)
     if element != F16:
-        far = compare(rw, "Greater", magnitude, binary(rw, "mul", size, like(rw, size, 2.0 ** (3 * bits))))
+        rw.note(f"remainders of {element} are exact where the quotient is at most 2^{3 * bits}, and 0 beyond")
+        size = unary(rw, "abs", b)
+        far = compare(rw, "Greater", unary(rw, "abs", a), binary(rw, "mul", size, like(rw, size, 2.0 ** (3 * bits))))
         none = binary(rw, "sub", a, a)  # NaN of an infinite a; a subnormal b has an infinite inverse, as 0 has
         nothing = select(rw, compare(rw, "Equal", b, like(rw, b, 0)), binary(rw, "mul", none, inverse), none)
         rest = select(rw, far, nothing, rest)
-    return select(rw, compare(rw, "Less", magnitude, size), a, rest)  # which holds for an infinite b, too
+    return rest
+
+
+def _whole_or_rest(rw: Rewriter, a: Value, size: Value, rest: Value) -> Value:
+    """What `rest` is of a by b, whose absolute value is `size`: a itself, a zero with its sign, too, where it is less than b."""
+    return select(rw, compare(rw, "Less", unary(rw, "abs", a), size), a, rest)  # which holds for an infinite b, too
 
 
 def _halves(rw: Rewriter, b: Value) -> list[Value]:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.ir import F32, TensorType, element_type_of
+from transload.ir import F16, F32, TensorType, element_type_of
 from transload.testing import build_module
+
+from tests.support.tosa_reference import run_module
 
 Same = Callable[..., Any]
 
@@ -53,6 +55,16 @@ def test_a_remainder_beyond_all_steps_is_none(same_op: Same) -> None:
     module = lower(build_module([TensorType((2,), F32)] * 2, lambda builder, a, b: builder.emit("top.FloorMod", a, b)))
     (rest,) = run(module, {"x0": np.array([1e30, -1e38], np.float32), "x1": np.array([3, 1e-30], np.float32)}).values()
     assert rest.tolist() == [0, 0]
+    assert module.notes == ("remainders of f32 are exact where the quotient is at most 2^30, and 0 beyond",)
+    assert not lower(build_module([TensorType((2,), F16)] * 2, lambda builder, a, b: builder.emit("top.FloorMod", a, b))).notes
+
+
+def test_the_remainder_of_a_negative_zero_is_one() -> None:
+    module = lower(build_module([TensorType((3,), F32)] * 2, lambda builder, a, b: builder.emit("top.TruncMod", a, b)), "tosa")
+    given = [np.array([-0.0, 0.0, -4.0], np.float32), np.array([2, 2, 2], np.float32)]
+    (rest,) = run(module, {"x0": given[0], "x1": given[1]}).values()
+    for found in (rest, run_module(module, given)[0]):
+        assert np.signbit(found).tolist() == [True, False, True] and not found.any()
 
 
 def test_a_remainder_by_a_subnormal_number_is_a_number() -> None:
