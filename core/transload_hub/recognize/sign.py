@@ -17,7 +17,7 @@ from ..algebra.match import Linear, inputs_of, is_near, is_static_float, linear,
 if TYPE_CHECKING:
     from ..ops.elementwise import Add, Max, Mul, MulConst, Sub, Where
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "expm1_of"]
 
 TABLE = RewriteTable()
 
@@ -57,13 +57,13 @@ def chosen_by_sign(op: Where, rw: Rewriter) -> Value | None:
         for slope, other in inputs_of(scaled):
             if other is x and constant_of(slope) is not None and only_serves(op, [x]):
                 return rw.emit("top.PRelu", x, slope)
-    power = _expm1(below)
+    power = expm1_of(below)
     if power is not None and _is_negative_part(power[1], x) and only_serves(op, [x]):
         return rw.emit("top.Elu", x, alpha=power[0])
     return None
 
 
-def _expm1(below: Linear) -> tuple[float, Value] | None:
+def expm1_of(below: Linear) -> tuple[float, Value] | None:
     """The a and u for which a value is `a * (exp(u) - 1)`; also by `tanh(u/2) * (exp(u) + 1)`, and as the Elu of a negative u."""
     curve = made_by(below.source, "Exp", "Elu", "Mul")
     if curve is None:
@@ -177,7 +177,7 @@ def _negative_part_added(rw: Rewriter, x: Value, gain: float, below: Linear) -> 
             if sign is not None and held is not None:
                 turned = sign * below.scale < 0
                 return "PRelu", {"slope": rw.constant(-held.numpy(), slope.element) if turned else slope}
-    power = _expm1(below)
+    power = expm1_of(below)
     if power is None:
         return None
     alpha, inner = power[0], linear(power[1])

@@ -53,8 +53,8 @@ def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tosa", "top", "tosa", f"{_HERE}.lowering:TABLE",
         before="plain-biases{bias=$bias},layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
-               "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,tosa-make-signed,"
-               "tosa-tabulate-islands",
+               "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,"
+               "tosa-spell-out-expm1,dce,tosa-make-signed,tosa-tabulate-islands",
         after="tosa-pack-weights{int4=$int4},tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",
         doc="The hub to TOSA: float, and quantized with exact integer arithmetic.",
         options={
@@ -88,6 +88,8 @@ def register_passes(register: Any) -> None:
                   "Note on the module that f64 becomes f32, or refuse it."))
     register(Pass("tosa-spell-out-blocks", f"{prepare}.block_scales:spell_out_blocks",
                   "Compute with real numbers where tensors have a scale for each block, which TOSA cannot say."))
+    register(Pass("tosa-spell-out-expm1", f"{prepare}.expm1:spell_out_expm1",
+                  "Compute exponentials less one, which are written by tanh, without it: TOSA's loses small numbers."))
     register(Pass("tosa-make-signed", f"{prepare}.signedness:make_signed",
                   "Give values the element types that TOSA has: unsigned ones become signed, 64-bit ones 32-bit."))
     register(Pass("tosa-tabulate-islands", f"{prepare}.float_islands:tabulate_islands",

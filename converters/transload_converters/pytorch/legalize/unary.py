@@ -7,6 +7,7 @@ import math
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, Value
 from transload.rewrite import Rewriter
+from transload_hub.build import expm1
 
 from .elementwise import finite_range
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, splat, wide
@@ -70,14 +71,9 @@ def exp2(call: Call, rw: Rewriter) -> Value:
 
 
 @TABLE("expm1.default", "special_expm1.default", rounded="once")
-def expm1(call: Call, rw: Rewriter) -> Value:
-    """`exp(x) - 1`, exact near 0: there by `tanh(x/2) * (exp(x) + 1)`."""
-    value = cast(rw, call.self, call.element)
-    power = rw.emit("top.Exp", value)
-    near = rw.emit("top.Mul", rw.emit("top.Tanh", rw.emit("top.MulConst", value, const_val=0.5)),
-                   rw.emit("top.AddConst", power, const_val=1.0))
-    small = rw.emit("top.Compare", rw.emit("top.Abs", value), number_like(rw, 1.0, value.element), mode="Less")
-    return rw.emit("top.Where", small, near, rw.emit("top.AddConst", power, const_val=-1.0))
+def exponential_less_one(call: Call, rw: Rewriter) -> Value:
+    """`exp(x) - 1`, exact near 0."""
+    return expm1(rw, cast(rw, call.self, call.element))
 
 
 @TABLE("log2.default", "log10.default", rounded="once")

@@ -10,7 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BF16, F16, F32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import cast, reshape, scalar_like
+from transload_hub.build import cast, expm1, reshape, scalar_like
 
 from .quantize import stored
 from .table import TfTable, attr, channels_last, constant_array, element_of, shape_of
@@ -60,15 +60,9 @@ def is_finite(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("Expm1")
-def expm1(op: Op, rw: Rewriter) -> Value:
-    """Expm1: `2t / (1 - t)` with `t = tanh(x/2)` near 0, where `exp(x) - 1` would lose its digits."""
-    value = op.operands[0]
-    one = scalar_like(rw, value, 1)
-    half = rw.emit("top.Tanh", rw.emit("top.Mul", value, scalar_like(rw, value, 0.5)))
-    near = rw.emit("top.Div", rw.emit("top.Add", half, half), rw.emit("top.Sub", one, half))
-    far = rw.emit("top.Sub", rw.emit("top.Exp", value), one)
-    is_near = rw.emit("top.Compare", rw.emit("top.Abs", value), one, mode="Less")
-    return rw.emit("top.Where", is_near, near, far)
+def exponential_less_one(op: Op, rw: Rewriter) -> Value:
+    """Expm1: exact near 0, where `exp(x) - 1` would lose its digits."""
+    return expm1(rw, op.operands[0])
 
 
 @TABLE("Erfc")

@@ -10,6 +10,7 @@ import numpy as np
 
 from transload.ir import BF16, F16, F32, F64, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub import build
 
 from ..types import element_of
 from .table import cast, in_shape, lean, like, pointwise, refuse_complex
@@ -74,14 +75,8 @@ def cbrt(rw: Rewriter, x: Value) -> Value:
 
 @_composed("exponential_minus_one")
 def expm1(rw: Rewriter, x: Value) -> Value:
-    """`tanh(x/2) * (exp(x) + 1)`, which is exact near zero; of what is not positive, ELU."""
-    return rw.emit("top.Elu", x, alpha=1.0) if _not_positive(rw, x) else _expm1(rw, x)
-
-
-@_in_f32
-def _expm1(rw: Rewriter, x: Value) -> Value:
-    half = rw.emit("top.Tanh", rw.emit("top.Mul", x, like(rw, x, 0.5)))
-    return rw.emit("top.Mul", half, rw.emit("top.Add", rw.emit("top.Exp", x), like(rw, x, 1)))
+    """Exact near zero; of what is not positive, ELU."""
+    return rw.emit("top.Elu", x, alpha=1.0) if _not_positive(rw, x) else _in_f32(build.expm1)(rw, x)
 
 
 def _not_positive(rw: Rewriter, x: Value) -> bool:

@@ -20,6 +20,7 @@ from . import (
     conv,
     elementwise,
     fallback,
+    functions,
     gather,
     matmul,
     movement,
@@ -34,8 +35,8 @@ from . import (
 __all__ = ["TABLE"]
 
 FAMILIES = (
-    constant, cast, conv, matmul, pool, elementwise, bits, activation, movement, slicing, gather, scatter, reduce, resize,
-    normalization, control)
+    constant, cast, conv, matmul, pool, elementwise, functions, bits, activation, movement, slicing, gather, scatter, reduce,
+    resize, normalization, control)
 
 TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + PRODUCTS + UNROLLED
 TABLE += fallback.table_for(TABLE)

@@ -25,6 +25,7 @@ from .common import (
     static_shape,
     transpose,
 )
+from .functions import log1p_near
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import (
@@ -248,17 +249,25 @@ def hard_sigmoid(op: HardSigmoid, rw: Rewriter) -> Value | None:
 def _softplus(rw: Rewriter, x: Value) -> Value:
     """`max(x, 0) + log(1 + exp(-|x|))`."""
     small = emit(rw, "exp", emit(rw, "neg", emit(rw, "abs", x, like=x), like=x), like=x)
-    rest = emit(rw, "log", emit(rw, "add", small, real(rw, 1.0, x), like=x), like=x)
-    return emit(rw, "add", emit(rw, "relu", x, like=x), rest, like=x)
+    return emit(rw, "add", emit(rw, "relu", x, like=x), log1p_near(rw, small), like=x)
 
 
-@TABLE("top.Softplus", "top.Mish")
-def softplus(op: Mish | Softplus, rw: Rewriter) -> Value | None:
-    """Softplus, and `x * tanh(softplus(x))`."""
+@TABLE("top.Softplus")
+def softplus(op: Softplus, rw: Rewriter) -> Value | None:
+    """See `_softplus`."""
+    return None if quantized_result(op) is not None else _softplus(rw, op.input)
+
+
+@TABLE("top.Mish")
+def mish(op: Mish, rw: Rewriter) -> Value | None:
+    """`x * tanh(log(1 + e))` with `e = exp(x)` as `x * n / (n + 2)` with `n = e (e + 2)`, whose quotient is 1 from x = 20 on."""
     if quantized_result(op) is not None:
         return None
-    made = _softplus(rw, op.input)
-    return made if op.name == "top.Softplus" else emit(rw, "mul", op.input, emit(rw, "tanh", made, like=made), like=op.output)
+    x, two = op.input, real(rw, 2.0, op.input)
+    power = emit(rw, "exp", emit(rw, "minimum", x, real(rw, 20.0, x), like=x), like=x)
+    above = emit(rw, "mul", power, emit(rw, "add", power, two, like=x), like=x)
+    share = emit(rw, "div", above, emit(rw, "add", above, two, like=x), like=x)
+    return emit(rw, "mul", x, share, like=op.output)
 
 
 @TABLE("top.Softsign")

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         Where,
     )
 
-__all__ = ["TABLE", "common_power"]
+__all__ = ["TABLE", "common_power", "spread"]
 
 TABLE = RewriteTable()
 
@@ -231,7 +231,7 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
     if op.name == "top.Atan2":
         if not a.is_float:
             raise Unsupported(f"LiteRT's ATAN2 takes floats alone, and this is {a.element}")
-        a, b = (_spread(rw, value, op.result) for value in (a, b))
+        a, b = (spread(rw, value, op.result) for value in (a, b))
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
     if op.name == "top.FloorMod":
@@ -280,7 +280,7 @@ def _power(op: Op, rw: Rewriter, exponent: int) -> Value:
     return widened(rw, made, op.results[0].element)
 
 
-def _spread(rw: Rewriter, value: Value, like: Value) -> Value:
+def spread(rw: Rewriter, value: Value, like: Value) -> Value:
     """A value of the shape of another, for an operator whose kernel goes through both without a look at their sizes."""
     shape = static_shape(like)
     return value if value.shape == shape else emit(rw, "broadcast_to", value, ints(rw, *shape), like=value, shape=shape)
@@ -469,52 +469,3 @@ def is_inf(op: Elementwise, rw: Rewriter) -> Value:
         return constant(rw, tables.zeros(static_shape(op.input), bool))
     last = real(rw, float(ml_dtypes.finfo(dtype_of(op.input.element)).max), op.input)
     return emit(rw, "greater_equal", emit(rw, "abs", op.input, like=op.input), last, like=op.output)
-
-
-@TABLE("top.Log1p")
-def log1p(op: Unary, rw: Rewriter) -> Value | None:
-    """The logarithm of one more: near 0 less exact than the hub's."""
-    if quantized_result(op) is not None:
-        return None
-    return emit(rw, "log", emit(rw, "add", op.input, real(rw, 1.0, op.input), like=op.output), like=op.output)
-
-
-@TABLE("top.Tan")
-def tan(op: Unary, rw: Rewriter) -> Value | None:
-    """The quotient of sine and cosine."""
-    if quantized_result(op) is not None:
-        return None
-    return emit(rw, "div", emit(rw, "sin", op.input, like=op.input), emit(rw, "cos", op.input, like=op.input), like=op.output)
-
-
-@TABLE("top.Atan")
-def atan(op: Unary, rw: Rewriter) -> Value | None:
-    """ATAN2 over 1."""
-    if quantized_result(op) is not None:
-        return None
-    return emit(rw, "atan2", op.input, _spread(rw, real(rw, 1.0, op.input), op.input), like=op.output)
-
-
-@TABLE("top.Sinh", "top.Cosh")
-def hyperbolic(op: Unary, rw: Rewriter) -> Value | None:
-    """Half the difference or sum of exponentials."""
-    if quantized_result(op) is not None:
-        return None
-    up, down = emit(rw, "exp", op.input, like=op.input), emit(rw, "exp", emit(rw, "neg", op.input, like=op.input), like=op.input)
-    joined = emit(rw, "sub" if op.name == "top.Sinh" else "add", up, down, like=op.input)
-    return emit(rw, "mul", joined, real(rw, 0.5, op.input), like=op.output)
-
-
-@TABLE("top.Erf")
-def erf(op: Unary, rw: Rewriter) -> Value | None:
-    """By GELU: `erf(x) = 2 * gelu(x * sqrt(2)) / (x * sqrt(2)) - 1`, which near 0 is the line `2 / sqrt(pi) * x`."""
-    if quantized_result(op) is not None:
-        return None
-    x = op.input
-    wide = emit(rw, "mul", x, real(rw, math.sqrt(2.0), x), like=x)
-    near = emit(rw, "less", emit(rw, "abs", x, like=x), real(rw, 1e-3, x), like=x, element=BOOL)
-    divisor = emit(rw, "select_v2", near, real(rw, 1.0, x), wide, like=x)
-    share = emit(rw, "div", emit(rw, "gelu", wide, like=x), divisor, like=x)
-    far = emit(rw, "sub", emit(rw, "add", share, share, like=x), real(rw, 1.0, x), like=x)
-    line = emit(rw, "mul", x, real(rw, 2.0 / math.sqrt(math.pi), x), like=x)
-    return emit(rw, "select_v2", near, line, far, like=op.output)

@@ -12,6 +12,7 @@ from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import clamp_reals, dequantize, quant
 from .common import binary, cast, compare, flat, like, narrowed, negate, plain_into, select, unary
+from .functions import expm1_below, softplus
 
 if TYPE_CHECKING:
     from transload_hub.ops.activation import (
@@ -84,7 +85,7 @@ def sigmoid(op: Sigmoid, rw: Rewriter) -> Value:
     """SIGMOID; its logarithm as `-softplus(-x)`, which does not lose small numbers."""
     x = op.input
     if op.log and (op.scale, op.bias) == (1.0, 0.0):
-        return negate(rw, _softplus(rw, negate(rw, x)))
+        return narrowed(rw, negate(rw, softplus(rw, negate(rw, cast(rw, x, F32)))), op)
     y = _mul(rw, unary(rw, "sigmoid", x), op.scale)
     y = _add(rw, y, op.bias) if op.bias else y
     return unary(rw, "log", y) if op.log else y
@@ -130,24 +131,17 @@ def gelu(op: GELU, rw: Rewriter) -> Value:
 
 @plain("top.Elu", "top.Selu", "top.Celu")
 def elu(op: Op, rw: Rewriter) -> Value:
-    """`alpha * (EXP(x) - 1)` below zero (lower_elu_op), of `MINIMUM(x, 0)` so that nothing overflows."""
-    x = op.input
-    low = binary(rw, "minimum", x, like(rw, x, 0))
-    below = _add(rw, unary(rw, "exp", _mul(rw, low, 1.0 / op.alpha) if op.name == "top.Celu" else low), -1.0)
+    """`alpha * (EXP(x) - 1)` below zero, where lower_elu_op loses small numbers: see `expm1_below`. Narrow floats in f32."""
+    x = cast(rw, op.operands[0], F32)
+    below = expm1_below(rw, _mul(rw, x, 1.0 / op.alpha) if op.name == "top.Celu" else x)
     y = select(rw, compare(rw, "Greater", x, like(rw, x, 0)), x, _mul(rw, below, op.alpha))
-    return _mul(rw, y, op.gamma) if op.name == "top.Selu" else y
-
-
-def _softplus(rw: Rewriter, x: Value) -> Value:
-    """`log(1 + exp(x))` as `max(x, 0) + log(1 + exp(-|x|))`, which does not overflow."""
-    small = unary(rw, "exp", negate(rw, unary(rw, "abs", x)))
-    return binary(rw, "add", binary(rw, "maximum", x, like(rw, x, 0)), unary(rw, "log", _add(rw, small, 1.0)))
+    return narrowed(rw, _mul(rw, y, op.gamma) if op.name == "top.Selu" else y, op)
 
 
 @plain("top.Softplus")
-def softplus(op: Softplus, rw: Rewriter) -> Value:
-    """See `_softplus`."""
-    return _softplus(rw, op.input)
+def softplus_of(op: Softplus, rw: Rewriter) -> Value:
+    """See `softplus`; of floats narrower than f32 in that."""
+    return narrowed(rw, softplus(rw, cast(rw, op.input, F32)), op)
 
 
 @plain("top.Softsign")
@@ -158,9 +152,14 @@ def softsign(op: Softsign, rw: Rewriter) -> Value:
 
 @plain("top.Mish")
 def mish(op: Mish, rw: Rewriter) -> Value:
-    """`x * TANH(softplus(x))`; in f32, as softplus of an f16 far below zero has few bits left."""
+    """`x * tanh(log(1 + e))` with `e = EXP(x)` as `x * n / (n + 2)` with `n = e (e + 2)`, whose quotient is 1 from x = 20 on.
+
+    Neither logarithm nor TANH, which lose small numbers; in f32, as n of an f16 is beyond it, or has few bits left.
+    """
     x = cast(rw, op.input, F32)
-    return narrowed(rw, _mul(rw, x, unary(rw, "tanh", _softplus(rw, x))), op)
+    power = unary(rw, "exp", binary(rw, "minimum", x, like(rw, x, 20)))
+    above = _mul(rw, power, _add(rw, power, 2.0))
+    return narrowed(rw, _mul(rw, x, _mul(rw, above, unary(rw, "reciprocal", _add(rw, above, 2.0)))), op)
 
 
 @plain("top.ThresholdedRelu")

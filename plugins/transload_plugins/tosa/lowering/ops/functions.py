@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING
 from transload.ir import F16, F32, Value
 from transload.rewrite import Rewriter, RewriteTable
 
+from ... import build
 from .cast import cast_value
-from .common import binary, cast, compare, flat, has_minus, like, negate, plain_into, select, unary
+from .common import binary, cast, compare, flat, has_minus, like, narrowed, negate, plain_into, select, unary
 from .elementwise import square_root
 
 if TYPE_CHECKING:
     from transload_hub.ops.base import Unary
     from transload_hub.ops.elementwise import Atan2
 
-__all__ = ["TABLE", "arc_tangent", "log1p"]
+__all__ = ["TABLE", "arc_tangent", "expm1_below", "log1p", "softplus"]
 
 TABLE = RewriteTable()
 
@@ -50,20 +51,44 @@ def _signed(rw: Rewriter, x: Value, size: Value) -> Value:
     return select(rw, compare(rw, "Less", x, like(rw, x, 0)), negate(rw, size), size)
 
 
-def log1p(rw: Rewriter, x: Value) -> Value:
-    """`log(1 + x)`, near zero as `log(u) * x / (u - 1)` with `u = 1 + x` rounded: the error of u cancels."""
+def log1p_near(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + x)` for f32 from -1/2 to 1, as `log(u) + (x - (u - 1))` with `u = 1 + x` rounded, which adds what u has lost of x.
+
+    (That loss should be divided by u, which changes it by less than log(u) is rounded by.)
+    """
     u = _add(rw, x, 1.0)
-    step = _add(rw, u, -1.0)
-    log = unary(rw, "log", u)
-    near = _mul(rw, _mul(rw, log, x), unary(rw, "reciprocal", step))
-    near = select(rw, compare(rw, "Equal", step, like(rw, x, 0)), x, near)
-    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5)), near, log)
+    lost = binary(rw, "sub", x, _add(rw, u, -1.0))
+    return _add(rw, unary(rw, "log", u), lost)
+
+
+def log1p(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + x)` of f32: `log1p_near` below 1/2, beyond which the sum loses nothing that counts."""
+    is_near = compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5))
+    return select(rw, is_near, log1p_near(rw, x), unary(rw, "log", _add(rw, x, 1.0)))
+
+
+_LEAST_EXPONENT = -20.0
+"""`exp(x) - 1` is -1 in f32 from here down, and `exp` is not yet zero, whose logarithm is infinite."""
+
+
+def expm1_below(rw: Rewriter, x: Value) -> Value:
+    """`exp(min(x, 0)) - 1` of f32, as `(u - 1) + u (x - log(u))` with `u = exp(x)` rounded, which adds what u has lost of x."""
+    x = flat(rw, x, lambda x: build.clamp(rw, x, _LEAST_EXPONENT, 0.0))
+    u = unary(rw, "exp", x)
+    lost = binary(rw, "sub", x, unary(rw, "log", u))
+    return _add(rw, _add(rw, u, -1.0), _mul(rw, u, lost))
+
+
+def softplus(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + exp(x))` of f32 as `max(x, 0) + log(1 + exp(-|x|))`, which does not overflow."""
+    small = unary(rw, "exp", negate(rw, unary(rw, "abs", x)))
+    return _add(rw, binary(rw, "maximum", x, like(rw, x, 0)), log1p_near(rw, small))
 
 
 @plain("top.Log1p")
 def log_plus_one(op: Unary, rw: Rewriter) -> Value:
     """See `log1p`; of floats narrower than f32 in that."""
-    return cast(rw, log1p(rw, cast(rw, op.input, F32)), op.input.element)
+    return narrowed(rw, log1p(rw, cast(rw, op.input, F32)), op)
 
 
 @plain("top.Tan")
@@ -129,20 +154,26 @@ def atan2(op: Atan2, rw: Rewriter) -> Value:
     return flat(rw, signed, lambda angle: cast_value(rw, angle, op.result.element, saturate=True))
 
 
+def _half_exponentials(rw: Rewriter, x: Value, joined: str) -> Value:
+    """`exp(x) / 2` and `exp(-x) / 2` added or subtracted, by `exp(x - 1) * e / 2`, which overflows no earlier than it has to."""
+    up, down = (unary(rw, "exp", _add(rw, exponent, -1.0)) for exponent in (x, negate(rw, x)))
+    return _mul(rw, binary(rw, joined, up, down), math.e / 2)
+
+
 @plain("top.Sinh")
 def sinh(op: Unary, rw: Rewriter) -> Value:
-    """`(exp(x) - exp(-x)) / 2`; below 1/2, where that cancels, its Taylor series to x^9."""
-    x = op.input
-    difference = binary(rw, "sub", unary(rw, "exp", x), unary(rw, "exp", negate(rw, x)))
+    """See `_half_exponentials`; below 1/2, where their difference cancels, its Taylor series to x^9."""
+    x = cast(rw, op.input, F32)
     series = [1 / math.factorial(2 * n + 1) for n in range(5)]
     near = _mul(rw, _polynomial(rw, _mul(rw, x, x), series), x)
-    return select(rw, compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5)), near, _mul(rw, difference, 0.5))
+    is_near = compare(rw, "Less", unary(rw, "abs", x), like(rw, x, 0.5))
+    return narrowed(rw, select(rw, is_near, near, _half_exponentials(rw, x, "sub")), op)
 
 
 @plain("top.Cosh")
 def cosh(op: Unary, rw: Rewriter) -> Value:
-    """`(exp(x) + exp(-x)) / 2`."""
-    return _mul(rw, _add(rw, unary(rw, "exp", op.input), unary(rw, "exp", negate(rw, op.input))), 0.5)
+    """See `_half_exponentials`."""
+    return narrowed(rw, _half_exponentials(rw, cast(rw, op.input, F32), "add"), op)
 
 
 def _too_large_to_square(rw: Rewriter, x: Value) -> Value:

@@ -44,7 +44,7 @@ def test_acosh(same_op: Same) -> None:
     same_op("Acosh", np.abs(FLOATS) + 1)
 
 
-@pytest.mark.parametrize("name", ["Asin", "Acos", "Atan", "Sinh", "Asinh", "Log1p", "Round", "Sqrt"])
+@pytest.mark.parametrize("name", ["Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Log1p", "Round", "Sqrt", "Elu", "Softplus"])
 def test_the_ends_of_the_range(same_op: Same, name: str) -> None:
     ends = {"Asin": [1, -1], "Acos": [1, -1], "Log1p": [np.inf, 0], "Sqrt": [0, np.inf]}.get(name, [np.inf, -np.inf])
     same_op(name, np.array(ends, np.float32), official=False)
