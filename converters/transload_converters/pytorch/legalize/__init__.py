@@ -15,6 +15,7 @@ from . import (
     control,
     convolution,
     creation,
+    differences,
     elementwise,
     indexing,
     matmul,
@@ -34,8 +35,7 @@ __all__ = ["TABLE"]
 
 _FAMILIES = (
     complex_numbers, spectral,  # asked first: they take complex numbers alone, but for windows
-    control, convolution, creation, elementwise, indexing, matmul, movement, normalization, pooling, quantize, recurrent, reduce,
-    resize,
-    unary, vision)
+    control, convolution, creation, differences, elementwise, indexing, matmul, movement, normalization, pooling, quantize,
+    recurrent, reduce, resize, unary, vision)
 
 TABLE: RewriteTable = _join(add, (family.TABLE for family in _FAMILIES), RewriteTable())

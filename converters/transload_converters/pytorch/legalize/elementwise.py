@@ -159,6 +159,14 @@ def power(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Pow", a, b)
 
 
+@TABLE("ldexp.Tensor")
+def ldexp(call: Call, rw: Rewriter) -> Value:
+    """`x * 2 ** other`; of whole exponents the power is an f32."""
+    exponent = call.other if is_float(call.other.element) else cast(rw, call.other, F32)
+    power = rw.emit("top.Pow", number_like(rw, 2.0, exponent.element), exponent)
+    return rw.emit("top.Mul", cast(rw, call.self, call.element), cast(rw, power, call.element))
+
+
 _COMPARE = {"eq": "Equal", "ne": "NotEqual", "not_equal": "NotEqual", "gt": "Greater", "greater": "Greater",
             "ge": "GreaterOrEqual",
             "greater_equal": "GreaterOrEqual", "lt": "Less", "less": "Less", "le": "LessOrEqual", "less_equal": "LessOrEqual"}
@@ -297,12 +305,13 @@ def lerp(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.Where", near, from_self(), from_end())
 
 
-@TABLE(*_names("xlogy", "Tensor", "Scalar_Other", "Scalar_Self"), "special_xlog1py.default")
+@TABLE(*_names("xlogy", "Tensor", "Scalar_Other", "Scalar_Self"),
+       *_names("special_xlogy", "default", "other_scalar", "self_scalar"), "special_xlog1py.default")
 def xlogy(call: Call, rw: Rewriter) -> Value:
     """`x * log(y)`, 0 where x is 0 and y a number."""
     x, y = pair(call, rw, call.element)
     zero = number_like(rw, 0, call.element)
-    product = rw.emit("top.Mul", x, rw.emit("top.Log" if call.base == "xlogy" else "top.Log1p", y))
+    product = rw.emit("top.Mul", x, rw.emit("top.Log" if call.base.endswith("xlogy") else "top.Log1p", y))
     nothing = rw.emit("top.LogicalAnd", rw.emit("top.Compare", x, zero, mode="Equal"),
                       rw.emit("top.LogicalNot", rw.emit("top.IsNaN", y)))
     return rw.emit("top.Where", nothing, zero, product)

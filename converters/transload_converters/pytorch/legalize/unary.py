@@ -320,7 +320,8 @@ def glu(call: Call, rw: Rewriter) -> Value:
 # --- softmax
 
 
-@TABLE("softmax.int", "_softmax.default", "log_softmax.int", "_log_softmax.default", "_safe_softmax.default")
+@TABLE("softmax.int", "_softmax.default", "log_softmax.int", "_log_softmax.default", "_safe_softmax.default",
+       "special_softmax.default", "special_log_softmax.default")
 def softmax(call: Call, rw: Rewriter) -> Value:
     """Softmax and its logarithm; a row of -inf gives zeros where it is safe."""
     value, element = wide(rw, cast(rw, call.self, call.element))

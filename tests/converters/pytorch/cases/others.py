@@ -23,6 +23,7 @@ def fill(cases: Cases) -> None:
     _moved(cases)
     _layers(cases)
     _numbers(cases)
+    _differences(cases)
 
 
 def _names(cases: Cases) -> None:
@@ -186,3 +187,38 @@ def _numbers(cases: Cases) -> None:
         cases.add(f"quantized_decomposed.quantize_per_tensor.{name}", t(3, 4), scale, zero, *limits, Dt("i8"))
         cases.add(f"quantized_decomposed.dequantize_per_tensor.{name}", t(3, 4, d="i8"), scale, zero, *limits, Dt("i8"))
     cases.add("quantized_decomposed.convert_element_type.no_fuse", t(3, 4), Dt("f16"))
+
+
+def _differences(cases: Cases) -> None:
+    for name in ("mse_loss", "l1_loss"):
+        for reduction in (0, 1, 2):
+            cases.add(f"{name}.default", t(3, 4), t(3, 4), reduction)
+        cases.add(f"{name}.default", t(3, 4), t(4))
+        cases.add(f"{name}.default", t(3, 4, d="f16"), t(3, 4, d="f16"))
+    cases.add("diff.default", t(3, 4))
+    cases.add("diff.default", t(3, 5), 2, 0)
+    cases.add("diff.default", t(3, 5), 0, 1)
+    cases.add("diff.default", t(3, 5), 7)
+    cases.add("diff.default", t(3, 5), 1, -1, t(3, 1), t(3, 2))
+    for dtype in ("i32", "i1", "bf16"):
+        cases.add("diff.default", t(3, 5, d=dtype))
+    cases.add("trapezoid.dx", t(3, 5))
+    cases.add("trapezoid.dx", t(3, 5), dx=0.3, dim=0)
+    cases.add("trapezoid.dx", t(3, 1))
+    cases.add("trapezoid.dx", t(3, 5, d="i32"), dx=2)
+    cases.add("trapezoid.x", t(3, 5), t(5))
+    cases.add("trapezoid.x", t(5, 3), t(5), dim=0)
+    cases.add("trapezoid.x", t(2, 3, 5), t(3, 5))
+    cases.add("trapezoid.x", t(2, 3, 5), t(2, 3, 5), dim=1)
+    cases.add("ldexp.Tensor", t(3, 4), t(4, d="i32"))
+    cases.add("ldexp.Tensor", t(3, 4), t(3, 4))
+    cases.add("ldexp.Tensor", t(3, 4, d="i32"), t(d="i64", lo=2, hi=5))
+    for dtype in ("f16", "bf16"):
+        cases.add("ldexp.Tensor", t(3, 4, d=dtype), t(3, 4, d=dtype))
+        cases.add("ldexp.Tensor", t(3, 4, d=dtype), t(4, d="i32", lo=-3, hi=3))
+    for name in ("special_softmax", "special_log_softmax"):
+        cases.add(f"{name}.default", t(3, 4), 0)
+        cases.add(f"{name}.default", t(3, 4, d="f16"), -1, dtype=Dt("f32"))
+    cases.add("special_xlogy.default", t(3, 4), t(4, lo=0.5, hi=2))
+    cases.add("special_xlogy.other_scalar", t(3, 4), 2.5)
+    cases.add("special_xlogy.self_scalar", 2.5, t(3, 4, lo=0.5, hi=3))
