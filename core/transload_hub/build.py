@@ -18,7 +18,7 @@ from . import tables
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
-    "MAX_CONSTANT", "Window", "cast", "compared_not", "counted", "expm1", "need_place", "padded", "pads_for", "permute",
+    "MAX_CONSTANT", "Window", "cast", "compared_not", "counted", "need_place", "padded", "pads_for", "permute",
     "quantized_as_stored", "reduced_over_nothing", "reshape", "same_padding", "scalar_like", "slice_along", "splat",
     "whole_for_each", "wrapped_places",
 ]
@@ -128,12 +128,6 @@ def scalar_like(build: Builder, value: Value, number: float) -> Value:
         return build.constant(np.array(number, dtype_of(element)), element=element)
     except (OverflowError, ValueError):  # an integer out of range, no number
         raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
-
-
-def expm1(build: Builder, x: Value) -> Value:
-    """`exp(x) - 1` of floats as `tanh(x/2) * (exp(x) + 1)`, which loses no digits near zero."""
-    half = build.emit("top.Tanh", build.emit("top.Mul", x, scalar_like(build, x, 0.5)))
-    return build.emit("top.Mul", half, build.emit("top.Add", build.emit("top.Exp", x), scalar_like(build, x, 1)))
 
 
 def padded(build: Builder, value: Value, paddings: Sequence[int], number: float) -> Value:

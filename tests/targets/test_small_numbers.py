@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import transload
 from transload.ir import F16, F32, Module, TensorType
 from transload.ir.build import Builder
 from transload.testing import build_module
-from transload_hub.build import expm1
+from transload_hub.functions import erfc, expm1
 
 from tests.support.litert import run_litert
 from tests.support.tosa_reference import run_module
@@ -108,6 +109,21 @@ def test_exponentials_less_one_of_small_numbers(target: str) -> None:
     x = arguments(np.float32, np.expm1)
     module = build_module([TensorType(x.shape, F32)], expm1)
     np.testing.assert_allclose(RUNS[target](module, x), np.expm1(x.astype(np.float64)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("target", RUNS)
+def test_what_the_error_function_lacks_to_one(target: str) -> None:
+    """As TensorFlow and PyTorch have an operator for: `1 - erf(x)` was 0 from 4 on."""
+    x = np.linspace(-5, 9, 400).astype(np.float32)
+    module = build_module([TensorType(x.shape, F32)], erfc)
+    wanted = np.array([math.erfc(number) for number in x.tolist()])
+    np.testing.assert_allclose(RUNS[target](module, x), wanted, rtol=6e-6)
+
+
+def test_what_the_error_function_lacks_to_one_at_the_ends_of_the_range() -> None:
+    x = np.array([-np.inf, -1e30, 0, -0.0, 11, 1e30, np.inf, np.nan], np.float32)
+    (found,) = transload.run(transload.lower(build_module([TensorType(x.shape, F32)], erfc)), {"x0": x}).values()
+    np.testing.assert_array_equal(found, np.array([2, 2, 1, 1, 0, 0, 0, np.nan], np.float32))
 
 
 def test_exponentials_less_one_at_the_ends_of_the_range() -> None:

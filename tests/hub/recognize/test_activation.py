@@ -9,6 +9,7 @@ import pytest
 
 from transload.engine import run_function
 from transload.ir import set_results
+from transload_hub.functions import erfc
 from transload_hub.recognize.composites import recognize
 
 from tests.hub.recognize.recognition import Graph, recognized
@@ -27,6 +28,7 @@ GELU = {
     "scaled distribution": lambda g, x: g.Mul(g.Add(g.Mul(g.Erf(g.Mul(x, HALF)), 0.5), 0.5), x),
     "scale op": lambda g, x: g.Mul(g.Scale(g.Erf(g.MulConst(x, const_val=HALF)), 0.5, 0.5), x),
     "erfc": lambda g, x: g.Mul(g.Mul(0.5, x), g.Sub(1.0, g.Erf(g.Mul(g.Neg(x), HALF)))),
+    "exact erfc": lambda g, x: g.Mul(g.Mul(0.5, x), erfc(g.builder, g.Mul(g.Neg(x), HALF))),
     "product at the end": lambda g, x: g.Mul(g.Mul(x, g.AddConst(g.Erf(g.Mul(HALF, x)), const_val=1.0)), 0.5),
     "half by division": lambda g, x: g.Div(g.Mul(x, g.Add(g.Erf(g.Div(x, math.sqrt(2))), 1.0)), 2.0),
     "tanh": lambda g, x: g.Mul(x, g.Mul(0.5, g.Add(1.0, g.Tanh(g.Mul(TANH, g.Add(x, g.Mul(0.044715, _cube(g, x)))))))),

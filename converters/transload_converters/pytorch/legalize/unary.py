@@ -7,7 +7,7 @@ import math
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, Value
 from transload.rewrite import Rewriter
-from transload_hub.build import expm1
+from transload_hub.functions import erfc, expm1
 
 from .elementwise import finite_range
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, splat, wide
@@ -84,9 +84,9 @@ def log_of_base(call: Call, rw: Rewriter) -> Value:
 
 
 @TABLE("erfc.default", "special_erfc.default", rounded="once")
-def erfc(call: Call, rw: Rewriter) -> Value:
-    """`1 - erf(x)`."""
-    return rw.emit("top.Sub", number_like(rw, 1.0, call.element), rw.emit("top.Erf", cast(rw, call.self, call.element)))
+def complementary_error_function(call: Call, rw: Rewriter) -> Value:
+    """`1 - erf(x)`, exact where that is small."""
+    return erfc(rw, cast(rw, call.self, call.element))
 
 
 @TABLE("logit.default", "special_logit.default")

@@ -10,7 +10,8 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BF16, F16, F32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import cast, expm1, reshape, scalar_like
+from transload_hub.build import cast, reshape, scalar_like
+from transload_hub.functions import erfc, expm1
 
 from .quantize import stored
 from .table import TfTable, attr, channels_last, constant_array, element_of, shape_of
@@ -66,10 +67,9 @@ def exponential_less_one(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("Erfc")
-def erfc(op: Op, rw: Rewriter) -> Value:
+def complementary_error_function(op: Op, rw: Rewriter) -> Value:
     """Erfc: what the error function lacks to 1."""
-    value = op.operands[0]
-    return rw.emit("top.Sub", scalar_like(rw, value, 1), rw.emit("top.Erf", value))
+    return erfc(rw, op.operands[0])
 
 
 _LANCZOS = (0.99999999999980993227684700473478, 676.520368121885098567009190444019, -1259.13921672240287047156078755283,

@@ -10,7 +10,7 @@ import numpy as np
 
 from transload.ir import BF16, F16, F32, F64, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub import build
+from transload_hub import functions
 
 from ..types import element_of
 from .table import cast, in_shape, lean, like, pointwise, refuse_complex
@@ -76,7 +76,7 @@ def cbrt(rw: Rewriter, x: Value) -> Value:
 @_composed("exponential_minus_one")
 def expm1(rw: Rewriter, x: Value) -> Value:
     """Exact near zero; of what is not positive, ELU."""
-    return rw.emit("top.Elu", x, alpha=1.0) if _not_positive(rw, x) else _in_f32(build.expm1)(rw, x)
+    return rw.emit("top.Elu", x, alpha=1.0) if _not_positive(rw, x) else _in_f32(functions.expm1)(rw, x)
 
 
 def _not_positive(rw: Rewriter, x: Value) -> bool:
