@@ -1,4 +1,4 @@
-"""Mathematical functions that the hub has no op for, from those that it has: exact to a few units where the obvious form cancels."""
+"""Mathematical functions that the hub has no op for, from those that it has, by forms that do not cancel."""
 
 from __future__ import annotations
 

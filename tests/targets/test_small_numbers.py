@@ -82,6 +82,14 @@ def test_composed_functions_keep_their_digits(name: str, target: str) -> None:
     np.testing.assert_allclose(RUNS[target](module, x), function(x.astype(np.float64)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("target", RUNS)
+def test_celu_of_a_negative_alpha(target: str) -> None:
+    """It grows below zero: its exponent is positive there."""
+    x = np.concatenate([-np.logspace(-30, 0.7, 60), [0.0, 1e-3, 2.0]]).astype(np.float32)
+    module = build_module([TensorType(x.shape, F32)], lambda b, v: b.emit("top.Celu", v, alpha=-0.7))
+    np.testing.assert_allclose(RUNS[target](module, x), elu(x.astype(np.float64), -0.7, -0.7), rtol=2e-6)
+
+
 @pytest.mark.parametrize("name", [name for name in COMPOSED if name not in ("Tan", "Softsign", "Atan")])
 def test_of_16_bits_on_tosa(name: str) -> None:
     op, attributes, function = COMPOSED[name]

@@ -126,11 +126,16 @@ def gated(op: Any, p: Program) -> Argument:
 
 @emits("Selu", "Celu")
 def scaled_elu(op: Any, p: Program) -> Argument:
-    """`gamma * elu(x, alpha)`; `alpha * elu(x / alpha, 1)`."""
+    """`gamma * elu(x, alpha)`; `alpha * elu(x / alpha, 1)`, or, of a negative alpha,
+    `max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`."""
     if op.name == "top.Selu":
         return p("mul", x=p("elu", x=p.of(op.input), alpha=scalar(op.alpha, op.input)), y=scalar(op.gamma, op.input))
-    y = p("elu", x=p("mul", x=p.of(op.input), y=scalar(1 / op.alpha, op.input)), alpha=scalar(1, op.input))
-    return p("mul", x=y, y=scalar(op.alpha, op.input))
+    y = p("mul", x=p.of(op.input), y=scalar(1 / op.alpha, op.input))
+    if op.alpha > 0:
+        return p("mul", x=p("elu", x=y, alpha=scalar(1, op.input)), y=scalar(op.alpha, op.input))
+    zero = scalar(0, op.input)
+    below = p("mul", x=p("sub", x=p("exp", x=y), y=scalar(1, op.input)), y=scalar(op.alpha, op.input))
+    return p("add", x=p("maximum", x=p.of(op.input), y=zero), y=p("minimum", x=below, y=zero))
 
 
 @emits("PRelu")

@@ -211,11 +211,17 @@ def celu(op: Celu, rw: Rewriter) -> Value | None:
 
 
 def _exponential_unit(rw: Rewriter, op: Op, alpha: float, gamma: float, width: float) -> Value:
-    """`gamma * (max(x, 0) + alpha * elu(min(x, 0) / width))`: ELU of what is not positive is its exponential less one."""
+    """`gamma * (max(x, 0) + alpha * elu(min(x, 0) / width))`: ELU of what is not positive is its exponential less one.
+
+    With a negative width the exponent is not negative: `exp(e) - 1` is `-exp(e) * elu(-e)`.
+    """
     x = op.operands[0]
     above = emit(rw, "relu", x, like=x)
     below = emit(rw, "minimum", x, real(rw, 0.0, x), like=x)
-    bent = emit(rw, "elu", below if width == 1.0 else emit(rw, "div", below, real(rw, width, x), like=x), like=x)
+    exponent = below if width == 1.0 else emit(rw, "div", below, real(rw, width, x), like=x)
+    bent = emit(rw, "elu", exponent if width > 0 else emit(rw, "neg", exponent, like=x), like=x)
+    if width < 0:
+        bent = emit(rw, "neg", emit(rw, "mul", bent, emit(rw, "exp", exponent, like=x), like=x), like=x)
     made = emit(rw, "add", above, emit(rw, "mul", bent, real(rw, alpha, x), like=x), like=x)
     return made if gamma == 1.0 else emit(rw, "mul", made, real(rw, gamma, x), like=op.results[0])
 

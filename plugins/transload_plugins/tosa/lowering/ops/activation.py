@@ -133,7 +133,11 @@ def gelu(op: GELU, rw: Rewriter) -> Value:
 def elu(op: Op, rw: Rewriter) -> Value:
     """`alpha * (EXP(x) - 1)` below zero, where lower_elu_op loses small numbers: see `expm1_below`. Narrow floats in f32."""
     x = cast(rw, op.operands[0], F32)
-    below = expm1_below(rw, _mul(rw, x, 1.0 / op.alpha) if op.name == "top.Celu" else x)
+    exponent = _mul(rw, x, 1.0 / op.alpha) if op.name == "top.Celu" else x
+    if op.name == "top.Celu" and op.alpha < 0:  # the exponent of what is below zero is above it
+        below = negate(rw, _mul(rw, expm1_below(rw, negate(rw, exponent)), unary(rw, "exp", exponent)))
+    else:
+        below = expm1_below(rw, exponent)
     y = select(rw, compare(rw, "Greater", x, like(rw, x, 0)), x, _mul(rw, below, op.alpha))
     return narrowed(rw, _mul(rw, y, op.gamma) if op.name == "top.Selu" else y, op)
 
