@@ -18,7 +18,7 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
-from .kinds import ITERABLE, MODULE, TEXT, Kind, takes
+from .kinds import ITERABLE, MODULE, TEXT, Kind, is_iterable, takes
 from .passes.needed import keep_needed
 from .plugin_host import host
 from .roles import hub
@@ -232,7 +232,7 @@ def _renamed(names: Names) -> dict[str, str]:
 
 def _texts(names: Any) -> list[str]:
     """Names as a list; `UsageError` where they are something else."""
-    found = list(names) if isinstance(names, Iterable) else [names]
+    found = list(names) if is_iterable(names) else [names]
     if not all(isinstance(name, str) for name in found):
         raise UsageError("give names of tensors as a list of texts, or as a dict with their new names")
     return found

@@ -13,13 +13,13 @@ from functools import wraps
 from operator import index
 from os import PathLike, fsencode
 from types import UnionType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from .errors import UsageError
 
 __all__ = [
     "CALLABLE", "FLAG", "ITERABLE", "LABELS", "LIMITS", "MAPPING", "MODEL", "MODULE", "PATH", "PREPROCESS", "SAMPLES",
-    "SCHEDULER", "SWITCH", "TEXT", "TEXTS", "WHOLE", "Kind", "need", "need_kinds", "takes"]
+    "SCHEDULER", "SWITCH", "TEXT", "TEXTS", "WHOLE", "Kind", "is_iterable", "need", "need_kinds", "takes"]
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")
@@ -45,8 +45,13 @@ def _is_path(value: Any) -> bool:
         return False
 
 
+def is_iterable(value: Any) -> TypeGuard[Iterable[Any]]:
+    """Whether it can be gone through; an array of no dimensions, numpy's or another's, has the method for it, and cannot."""
+    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+
+
 def _is_several(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str | _BYTES | type)
+    return is_iterable(value) and not isinstance(value, str | _BYTES | type)
 
 
 def _are_texts(value: Any) -> bool:

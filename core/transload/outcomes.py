@@ -19,6 +19,7 @@ from .classes import is_a
 from .errors import Finding, class_name, written
 from .guard import FOREIGN, PluginInfo, failure, goes_through, said
 from .json_text import LEVELS, plain
+from .kinds import is_iterable
 from .lending import copied, owned, read_only
 from .plugin import Emitted, EmittedPart, Quantized
 
@@ -110,7 +111,7 @@ def _reason(outcome: str | None) -> str | None:
 
 
 def _no_findings(outcome: Any) -> str | None:
-    return None if hasattr(outcome, "__iter__") else f"gives {a_kind(outcome)}, where findings are wanted"
+    return None if is_iterable(outcome) else f"gives {a_kind(outcome)}, where findings are wanted"
 
 
 def _no_outputs(outcome: Any) -> str | None:
@@ -260,7 +261,7 @@ def _texts(outcome: Iterable[str]) -> list[str]:
 
 
 def _no_ops(outcome: Any) -> str | None:
-    return None if hasattr(outcome, "__iter__") else f"gives {a_kind(outcome)}, where ops are wanted"
+    return None if is_iterable(outcome) else f"gives {a_kind(outcome)}, where ops are wanted"
 
 
 def _no_summary(outcome: Any) -> str | None:

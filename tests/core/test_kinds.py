@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import transload
+from transload import memory
 from transload.errors import TransloadError, UsageError
+from transload.ir import Block, Region
 from transload.kinds import CALLABLE, MAPPING, PATH, SCHEDULER, TEXTS, takes
 
 pytest.importorskip("onnx")
@@ -48,8 +50,8 @@ def test_others_are_given_something_else(model: Path, call: Callable[[Path], Any
 
 
 WRONG: list[Any] = [
-    None, 5, 1.5, float("nan"), b"x", [], (), [None], {}, {1: 2}, {"image": None}, np.zeros(3), object(), type, "", "zz",
-    "\ud800", "a\0b"]
+    None, 5, 1.5, float("nan"), b"x", [], (), [None], {}, {1: 2}, {"image": None}, np.zeros(3), np.array(5.0), np.ma.masked,
+    object(), type, "", "zz", "\ud800", "a\0b"]
 LONG = ("convert", "convert_all", "compare")
 
 
@@ -102,6 +104,15 @@ def test_wrong_arguments_are_told(
                 pytest.fail(f"{argument}={wrong!r:.50}: {type(error).__name__}: {error}")
             else:
                 assert fits, f"{argument}={wrong!r:.50} is taken"
+
+
+@pytest.mark.parametrize("call", [
+    lambda given: Region(given), lambda given: Block(given), memory.plan, memory.lower_bound])
+@pytest.mark.parametrize("given", [np.array(5.0), np.ma.masked])
+def test_an_array_of_no_dimensions_is_no_list(call: Callable[[Any], Any], given: Any) -> None:
+    """It has the method that what can be gone through has, and raises TypeError there."""
+    with pytest.raises(TransloadError):
+        call(given)
 
 
 def test_kinds() -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..errors import BuildError, class_name, written
+from ..kinds import is_iterable
 
 if TYPE_CHECKING:
     from .core import Block, Op, Region
@@ -31,7 +32,7 @@ _PACKAGE = __name__.rpartition(".")[0] + "."
 def values_of(where: str, given: Iterable[V], kind: type[V]) -> tuple[V, ...]:
     """What is given, as a tuple; `BuildError` where it is no list of objects of the class `kind`, as `where` begins to say."""
     kind_given = type(given).__name__
-    if not isinstance(given, Iterable) or isinstance(given, str | bytes | dict):
+    if not is_iterable(given) or isinstance(given, str | bytes | dict):
         raise BuildError(f"{where} {kind_given}, where a list of values is wanted")
     values = tuple(given)
     for index, value in enumerate(values):
@@ -93,7 +94,7 @@ def leave_regions(op: Op) -> None:
 
 def items_of(given: Any, kind: type | UnionType, whole: str, part: str, wanted: str) -> tuple[Any, ...]:
     """A list of parts as a tuple; `BuildError` where it is none, or one of them is no object of the class `kind`."""
-    if isinstance(given, str | bytes | dict | np.ndarray) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | dict | np.ndarray) or not is_iterable(given):
         raise misfit_part(whole, part, given, f"a tuple of {wanted}")
     items = tuple(given)
     for item in items:

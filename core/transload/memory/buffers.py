@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Finding, UsageError
+from ..kinds import is_iterable
 
 __all__ = ["GREATEST", "Buffer", "Problem", "problem_of", "shown"]
 
@@ -96,7 +97,7 @@ def problem_of(buffers: Iterable[Buffer | tuple[Any, ...]], alignment: int = 1) 
     `buffers` are tuples `(name, start, end, size)`, or longer ones in the order of `Buffer`; every offset is a multiple of
     `alignment`, besides. Raises `UsageError` with what is wrong with each of them.
     """
-    if not isinstance(buffers, Iterable):
+    if not is_iterable(buffers):
         raise UsageError(f"buffers are an iterable of (name, start, end, size), and not {_short(buffers)}")
     rows = [_row(each) for each in buffers]
     places = {row[0]: place for place, row in enumerate(rows)}

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import UsageError
 from ..guard import users_code, users_items
 from ..ir import Module, asked_inputs, initial_states
+from ..kinds import is_iterable
 from .samples import Samples
 from .sources import own
 
@@ -30,7 +31,7 @@ def owned(samples: Any, module: Module) -> Any:
         return None
     if isinstance(samples, Samples):
         return samples.with_states(module)
-    if isinstance(samples, np.ndarray | Mapping | str) or not isinstance(samples, Iterable):
+    if isinstance(samples, np.ndarray | Mapping | str) or not is_iterable(samples):
         shown = repr(samples) if isinstance(samples, str) else type(samples).__name__
         raise UsageError(
             f"samples are dictionaries of arrays by input name, one after the other, and not {shown:.100}", hint=_HINT)

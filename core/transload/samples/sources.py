@@ -25,6 +25,7 @@ from ..given import by_own_names
 from ..guard import FOREIGN, goes_through, said, users_code, users_items
 from ..ir import NONE, TensorType
 from ..ir.constants import TensorData
+from ..kinds import is_iterable
 from ..lending import owned
 from ..sizes_text import sizes_text
 from .images import OTHERS, SUFFIXES
@@ -220,7 +221,7 @@ def find_source(source: Any, wanted: Wanted) -> Listing | Stream:
         source = Kept(source)
     if isinstance(source, Kept):
         return Stream(source.__iter__, "the samples")
-    if hasattr(source, "__iter__"):
+    if is_iterable(source):
         return Stream(lambda: users_items(source), "the samples")
     raise UsageError(
         f"samples are no {type(source).__name__}",
@@ -524,7 +525,7 @@ def _function(source: str) -> Callable[[], Iterable[Any]]:
     def make() -> Iterable[Any]:
         try:
             made = found()
-            if not hasattr(made, "__iter__"):
+            if not is_iterable(made):
                 raise UsageError(f"{source}: gives no samples, but an object of type {type(made).__name__}")
             yield from made
         except FOREIGN as error:  # whatever the user's function raises, or ends by

@@ -186,7 +186,7 @@ def test_a_damaged_image_is_named_and_left_out_where_one_says_so(images: Path) -
 @pytest.mark.parametrize(("source", "inputs", "says"), [
     (np.zeros((3, 5), np.float32), IMAGE, r"shape \(5,\).*do not fit"),
     (np.zeros((0, 1, 2, 2), np.float32), IMAGE, "no samples"),
-    (np.zeros((), np.float32), IMAGE, "do not fit"),
+    (np.zeros((), np.float32), IMAGE, "takes samples as source, and was given ndarray"),
     (np.full((1, 1, 2, 2), np.nan, np.float32), IMAGE, "holds NaN"),
     (np.full((1, 1, 2, 2), np.inf, np.float32), IMAGE, "holds infinity"),
     (np.full((1, 1, 2, 2), 1e300), IMAGE, "holds infinity"),
