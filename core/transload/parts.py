@@ -23,13 +23,14 @@ from .options import settings_of
 from .outcomes import in_order, other_shape, wrong_outputs
 from .plugin import Emitted, EmittedPart, Target, unavailable
 from .plugin_host import host
+from .reported import need_files
 from .verification.running import OwnRuntime
 from .wires import as_type, same_bits, type_in
 
 if TYPE_CHECKING:
     from .ir import Value
 
-__all__ = ["Parts", "by_target", "need_files", "own_runtime", "read_back", "runner_of"]
+__all__ = ["Parts", "by_target", "own_runtime", "read_back", "runner_of"]
 
 
 class Parts:
@@ -168,14 +169,6 @@ def _state_of(file: Path) -> tuple[int, int, int]:
 def _types_of(part: EmittedPart) -> dict[str, Type | None]:
     """What a part gives, by name; None where a type is not said."""
     return {name: type_in(part, name) for name in part.outputs}
-
-
-def need_files(files: Sequence[Path]) -> None:
-    """`ReadError` where a file of an artifact is not there any more, before a runtime is to open it."""
-    missing = [file for file in files if not is_file(file)]
-    if missing:
-        raise ReadError(
-            f"{missing[0]}: the conversion wrote it, as its report says, and it is not there", hint="convert the model again")
 
 
 def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
@@ -20,8 +20,8 @@ from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 
 __all__ = [
-    "changed_since", "files_of_report", "in_its_place", "is_report_of_others", "need_as_written", "one_of_these", "relied_on",
-    "report_in", "unreported", "written_with"]
+    "changed_since", "files_of_report", "in_its_place", "is_report_of_others", "need_as_written", "need_files", "one_of_these",
+    "relied_on", "report_in", "unreported", "written_with"]
 
 _FEW = 3
 """Files that a hint names."""
@@ -127,11 +127,22 @@ def changed_since(folder: Path, report: Mapping[str, Any], names: Collection[str
     return [folder / name for name in known if is_file(folder / name) and not is_as_written(folder, report, name)]
 
 
-def need_as_written(path: Path, folder: Path, report: Mapping[str, Any], suffixes: Sequence[str]) -> None:
-    """Raise `ReadError` where a file of the folder that a `path` leads to is not what the conversion wrote (`changed_since`).
+def need_files(files: Iterable[Path]) -> None:
+    """`ReadError` where a file of an artifact is not there any more, before anything is to open it."""
+    missing = next((file for file in files if not is_file(file)), None)
+    if missing is not None:
+        raise ReadError(
+            f"{missing}: the conversion wrote it, as its report says, and it is not there",
+            hint="copy the whole folder of the conversion, or convert the model again")
 
-    The hint names files of these `suffixes`, which can be given as they are.
+
+def need_as_written(path: Path, folder: Path, report: Mapping[str, Any], suffixes: Sequence[str]) -> None:
+    """Raise `ReadError` where a file of the folder that a `path` leads to is gone, or not what the conversion wrote.
+
+    That is by the digests of its report (`changed_since`). The hint names files of these `suffixes`, which can be given as
+    they are.
     """
+    need_files(folder / name for name in report["digests"])
     if changed := changed_since(folder, report):
         since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
         images = "".join(f" with a copy of {quoted(file)} as --preprocess" for file in changed if file.name == IMAGES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Callable
@@ -322,6 +323,21 @@ def test_an_artifact_that_was_changed_since_it_was_written_is_refused(change: Ca
         transload.load(tmp_path)
     assert unread.value.message == refused.value.message.replace("/report.json:", ":", 1)
     assert unread.value.hint == refused.value.hint
+
+
+@pytest.mark.parametrize("target", ["ethos-u55-128", "sophgo", "tp-tiny"])
+def test_each_file_of_an_artifact_is_there(target: str, examples: Path, tmp_path: Path) -> None:
+    """Those alone were missed that what runs the artifact opened: a command stream, and what another tool is to compile, not."""
+    if host().get("targets", target).available() is not None:
+        pytest.skip(f"{target} cannot be used here")
+    transload.convert(examples / "digits" / "digits_int8.tflite", target, tmp_path, verify=False)
+    digests = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["digests"]
+    assert len(digests) > 1
+    for name in digests:
+        (tmp_path / name).rename(tmp_path / "away")
+        with pytest.raises(ReadError, match=f"{re.escape(name)}: the conversion wrote it.* is not there"):
+            transload.run(tmp_path, {"image": np.zeros((1, 8, 8, 1), np.int8)})
+        (tmp_path / "away").rename(tmp_path / name)
 
 
 def test_what_goes_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
