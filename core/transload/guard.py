@@ -31,6 +31,7 @@ from .errors import (
     TransloadError,
     Unsupported,
     class_name,
+    shortened,
     unwhole,
 )
 from .files import current_directory, mask_of_process
@@ -54,6 +55,7 @@ OURS = (TransloadError, KeyboardInterrupt)
 else, and what is no fault of its."""
 _IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Packages of Python that import others: no plugin has a line there."""
+_STREAMS = ("stdin", "stdout", "stderr")
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
@@ -267,7 +269,7 @@ def said(error: BaseException) -> str:
         if is_interrupt(raised):
             raise
         text = ""
-    return f"{class_name(error)}{': ' + text if text else ''}{where}{lacks}"
+    return f"{class_name(error)}{': ' + shortened(text) if text else ''}{where}{lacks}"
 
 
 def _place_of(first: TracebackType | None) -> TracebackType | None:
@@ -328,15 +330,20 @@ def looked_at(plugin: PluginInfo | None, place: str) -> Iterator[None]:
 
 
 @contextmanager
-def process_kept() -> Iterator[None]:
+def process_kept(streams: bool = False) -> Iterator[None]:
     """Stand where we stood when a plugin is done, as paths of the others are from there, recurse as deep, and permit as much.
 
-    Files that are written later have the permissions that whoever started the process gives.
+    Files that are written later have the permissions that whoever started the process gives. Standard streams are put back
+    where none is left; with `streams` in any case, where nobody is to have exchanged them meanwhile in another thread.
     """
     before, depth, mask = current_directory(), sys.getrecursionlimit(), mask_of_process()
+    known = {name: getattr(sys, name, None) for name in _STREAMS}
     try:
         yield
     finally:
+        for name, stream in known.items():
+            if streams or getattr(sys, name, None) is None:
+                setattr(sys, name, stream)
         _recurse(depth)
         if mask_of_process() != mask:
             os.umask(mask)

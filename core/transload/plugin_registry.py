@@ -23,7 +23,7 @@ from . import hookspecs
 from .errors import Finding, PluginError, UsageError
 from .facts import FactKind, FactMap, Facts, Given, need_kind
 from .forks import thread_lock
-from .guard import FOREIGN, OwnPlugin, PluginInfo, said
+from .guard import FOREIGN, OwnPlugin, PluginInfo, process_kept, said
 from .installed import ENTRIES, installed, named
 from .interrupts import is_interrupt
 from .plugin import Conversion, DialectSpec
@@ -152,7 +152,8 @@ class PluginRegistry:
             info.blame(f"its entry point, {point.value!r}, names no module: it is written package.module, or package.module:name")
             return
         try:
-            plugin = point.load()
+            with process_kept(streams=True):
+                plugin = point.load()
         except FOREIGN as error:
             if is_interrupt(error):
                 raise
@@ -361,7 +362,8 @@ class PluginRegistry:
             call = getattr(plugin.hooks, hook, None)
             if call is None or getattr(call, "transload_impl", None) is None:
                 return [], True
-            wrong = self._not_run(call(register))
+            with process_kept(streams=True):
+                wrong = self._not_run(call(register))
         except FOREIGN as error:
             if is_interrupt(error):
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -49,17 +50,51 @@ def ordered(monkeypatch: pytest.MonkeyPatch, place: str, how: Any) -> None:
     monkeypatch.setattr(ORDER, "how", how)
 
 
+LEAVES = """
+import io, os, sys
+{where}
+from transload import Metric, hookimpl
+@hookimpl
+def register_metrics(register):
+    {where}
+    register(Metric("left", lambda a, b: 0.0))
+"""
+
+
+@pytest.mark.parametrize("where", [
+    "sys.stdout = None", "sys.stderr = io.StringIO()", "del sys.stdin", "os.chdir('/')", "sys.setrecursionlimit(300)"])
+def test_what_a_plugin_sets_as_it_is_loaded_is_put_back(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`transload plugins` ended as a defect of ours: 'NoneType' has no attribute 'isatty'."""
+    (tmp_path / "leaves_for_test.py").write_text(LEAVES.format(where=where))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))
+    state = _state()
+    try:
+        assert "left" in Host([EntryPoint("leaves", "leaves_for_test", "transload")], only="").metrics
+        assert _state() == state
+    finally:
+        sys.modules.pop("leaves_for_test", None)
+        sys.setrecursionlimit(state[-1])
+
+
+def _state() -> tuple[Any, ...]:
+    return getattr(sys, "stdin", None), sys.stdout, sys.stderr, Path.cwd(), sys.getrecursionlimit()
+
+
 @pytest.mark.parametrize(("place", "call"), CALLS)
 def test_what_a_plugin_sets_of_the_process_is_put_back(
     place: str, call: Callable[[Module], Any], module: Module, monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    depth, mask, left = sys.getrecursionlimit(), mask_of_process(), []
+    depth, mask, stream, left = sys.getrecursionlimit(), mask_of_process(), sys.stdout, []
 
     def leaving(good: Any, arguments: Any, named: Any) -> Any:
         os.chdir("/")
         sys.setrecursionlimit(depth - 1)
         os.umask(0o777)
+        sys.stdout = None  # type: ignore[assignment]
         left.append(place)
         return good(*arguments, **named)
 
@@ -67,8 +102,10 @@ def test_what_a_plugin_sets_of_the_process_is_put_back(
     try:
         call(module)
         assert left and Path.cwd() == tmp_path and sys.getrecursionlimit() == depth and mask_of_process() == mask
+        assert sys.stdout is stream
     finally:
         os.umask(mask)
+        sys.stdout = stream
 
 
 @pytest.mark.parametrize(("place", "call"), [CALLS[0], CALLS[1], CALLS[3]])

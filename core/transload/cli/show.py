@@ -126,9 +126,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | No
 def _cell(said: Any) -> Text:
     from rich.text import Text
 
+    plain = said.plain if isinstance(said, Text) else str(said)
+    shown = in_a_line(shortened(plain))
     if isinstance(said, Text):
-        return said if in_a_line(said.plain) == said.plain else Text(in_a_line(said.plain), said.style)
-    return Text(in_a_line(str(said)))
+        return said if shown == plain else Text(shown, said.style)
+    return Text(shown)
 
 
 def in_a_line(text: str) -> str:
