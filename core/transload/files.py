@@ -181,6 +181,16 @@ def _is_in_the_kernel(folder: Path) -> bool:
         return False
 
 
+def _is_no_disk(folder: Path) -> bool:
+    """Whether a folder is of what the kernel says, where no files are for us: `/proc`, `/sys`, and `/dev` but for `/dev/shm`."""
+    try:
+        end = folder.resolve()
+    except (OSError, RuntimeError):  # a loop of links: told by who looks at it
+        return False
+    of_kernel = sys.platform == "linux" and any(map(end.is_relative_to, ("/sys", "/dev"))) and not end.is_relative_to("/dev/shm")
+    return of_kernel or _is_in_the_kernel(folder)
+
+
 def need_directory(path: Path, named: object = None) -> None:
     """Raise `UsageError` where no directory is at a path, and none can be made there; `named` is how the user called it."""
     try:
@@ -193,7 +203,7 @@ def need_directory(path: Path, named: object = None) -> None:
         raise UsageError(f"{str(named or path)[:80]!r} is no directory to write to: {why}") from None
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{named or path} is a {kind_of(mode)}; give a directory to write to")
-    if _is_in_the_kernel(path):
+    if _is_no_disk(path):
         raise _of_the_kernel(named or path, path)
 
 
@@ -205,13 +215,13 @@ def _need_folders_above(path: Path) -> None:
                 mode = parent.lstat().st_mode
                 kind = "link that leads to no directory" if parent.is_symlink() else kind_of(mode)
                 raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint=_elsewhere(mode, "another place"))
-            if _is_in_the_kernel(parent):
+            if _is_no_disk(parent):
                 raise _of_the_kernel(path, parent)
             return
 
 
 def _of_the_kernel(path: object, folder: Path) -> UsageError:
-    return UsageError(f"{path} cannot be written: {folder} is what the kernel says, in which nothing can be made",
+    return UsageError(f"{path} cannot be written: {folder} is what the kernel says, and no place for files",
                       hint="choose a place on a disk, as -o out")
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from transload.cli import run
 from transload.context import Context
 from transload.dump import Dumped
 from transload.errors import ConversionError, ReadError, TransloadError, UsageError
-from transload.files import atomic_path, bytes_of, need_file, need_place, own_text, text_of
+from transload.files import atomic_path, bytes_of, need_directory, need_file, need_place, own_text, text_of
 from transload.ir import F32, TensorType
 from transload.plugin import Writer
 from transload.plugin_host import Host
@@ -302,15 +303,24 @@ def test_a_cache_and_a_list_of_conversions_of_odd_files(odd: Callable[[Path], No
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
-@pytest.mark.parametrize("place", ["/proc", "/proc/x", "/proc/x/y"])
+@pytest.mark.parametrize("place", ["/proc", "/proc/x", "/proc/x/y", "/sys", "/sys/x", "/sys/fs/x", "/dev", "/dev/x", "/dev/x/y"])
 def test_a_folder_of_what_the_kernel_says_is_no_place(place, cli, examples):
-    """It was told that there is no such file, of what was to be made."""
+    """It was told that there is no such file, of what was to be made; and in `/dev` it was made."""
     model = examples / "digits" / "digits_float.onnx"
     code, _, err = cli("convert", model, "-t", "tosa", "-o", place)
-    assert code == 2 and f"error: {place} cannot be written: /proc is what the kernel says" in err and "-o out" in err
+    assert code == 2 and f"error: {place} cannot be written: /{place.split('/')[1]}" in err and "-o out" in err
+    assert " is what the kernel says" in err
     assert cli("new-plugin", "mine", "-o", place)[::2] == (2, err)
-    with pytest.raises(UsageError, match="/proc is what the kernel says"):
+    with pytest.raises(UsageError, match="is what the kernel says"):
         need_place(Path(place) / "x" / "y")
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm")
+def test_shared_memory_is_a_place():
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        need_directory(Path(folder) / "x" / "y")
+        need_place(Path(folder) / "x")
+    need_place(Path("/dev/shm/x"))
 
 
 def test_a_folder_that_takes_no_other_is_named(tmp_path, monkeypatch):
