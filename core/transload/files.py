@@ -174,9 +174,10 @@ def end_of_links(path: Path) -> Path:
 
 
 def _is_in_the_kernel(folder: Path) -> bool:
-    """Whether a folder is of `/proc`."""
+    """Whether a folder is of `/proc`, where that is not just a folder, as it may be in a container."""
+    kernel = Path("/proc")
     try:
-        return sys.platform == "linux" and folder.stat().st_dev == Path("/proc").stat().st_dev
+        return sys.platform == "linux" and kernel.is_mount() and folder.stat().st_dev == kernel.stat().st_dev
     except OSError:
         return False
 

@@ -332,3 +332,10 @@ def test_a_folder_that_takes_no_other_is_named(tmp_path, monkeypatch):
     for write in (atomic_path, replaced_folder):
         with pytest.raises(TransloadError, match=f"no folder can be made in {tmp_path}"), write(tmp_path / "new" / "out"):
             pass
+
+
+def test_where_proc_is_just_a_folder_every_place_is_one(monkeypatch, tmp_path):
+    """In a container without it every place lay on its disk, and was refused."""
+    monkeypatch.setattr(Path, "is_mount", lambda self: False)
+    monkeypatch.setattr("transload.files.Path", lambda *parts: tmp_path if parts == ("/proc",) else Path(*parts))
+    need_directory(tmp_path / "out")
