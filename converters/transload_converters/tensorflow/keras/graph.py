@@ -61,6 +61,8 @@ class Graph:
     def __init__(self, block: Block, keras: int = 3, minor: int = LATEST) -> None:
         self.block, self.keras, self.minor = block, keras, minor
         self.scope = ""
+        self.training = False
+        """Whether the layer at work, or one around it, is called as in training, which before Keras 3 it is at inference, too."""
         self._ops = allowance().ops
         self._constants: dict[Any, Value] = {}
         self._names: dict[str, int] = {}

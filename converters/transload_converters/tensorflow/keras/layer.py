@@ -26,6 +26,22 @@ class LayerFault(ReadError):
     """A weight or an entry of a config that is not there, or not as its layer needs it: no size of a batch is the reason."""
 
 
+class Arguments(dict[str, Any]):
+    """Arguments of a call by name, which know the names that were asked for: those that nobody asks for are refused."""
+
+    def __init__(self, given: Mapping[str, Any], read: set[str]) -> None:
+        super().__init__(given)
+        self._read = read
+
+    def __getitem__(self, key: str) -> Any:
+        self._read.add(key)
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self._read.add(key)
+        return super().get(key, default)
+
+
 class Config(dict[str, Any]):
     """A layer's config in a call, which knows the entry that was asked for last: what an error is about, as far as is known."""
 
@@ -69,7 +85,10 @@ class LayerRule:
     `parts(config)` are the layers inside, by attribute. `passes_mask`: what it gives has the mask of what it is given (a number:
     from that version of Keras on); what other layers give has none but what they set, as Keras has it with `supports_masking`.
     `ends_masks`: from which version of Keras on what it is given has no mask any more once it was called, wherever else it goes.
-    `casts`: what it is given becomes numbers of the layer's own type.
+    `casts`: what it is given becomes numbers of the layer's own type. `trained_by`: entries of the config by which it computes
+    something else while it is trained, where they are not 0. `tensors`: what it is called with are tensors, also those that a
+    file has as numbers, and what no part of it asks for is refused; else it takes numbers, too, as shapes and dimensions, and
+    looks after that itself.
     """
 
     build: Callable[..., Any]
@@ -78,6 +97,8 @@ class LayerRule:
     passes_mask: bool | int = False
     ends_masks: tuple[int, int] | None = None
     casts: bool = True
+    trained_by: Sequence[str] = ()
+    tensors: bool = True
 
     def variables_of(self, config: Mapping[str, Any]) -> list[Variable]:
         """The variables that a layer of this config has."""
@@ -241,11 +262,11 @@ class Call:
     def __init__(self, g: Graph, layer: Layer, masks: dict[Value, Value], arguments: Mapping[str, Any] | None = None) -> None:
         self.g, self.layer, self.masks = g, layer, masks
         self.config = Config(layer.config)
-        self.arguments = dict(arguments or {})
+        self.read: set[str] = set()
+        """The arguments that the rule asked for, and the entries of the config that an operation's did."""
+        self.arguments = Arguments(arguments or {}, self.read)
         self.masked: set[Value] = set()
         """What a mask was set for in this call."""
-        self.read: set[str] = set()
-        """The arguments that an operation's rule asked for (`operations.operation`)."""
 
     @property
     def element(self) -> Type:
@@ -289,6 +310,14 @@ class Call:
         found = self.layer.unread.get(name)
         why = f"{found}, and must be an array of real numbers" if found else "missing"
         return LayerFault(f"its weight {name!r} is {why}")
+
+    def refuse_trained(self) -> None:
+        """Refuse a layer that computes something else as in training, where it is called so."""
+        rule = self.layer.rule
+        for name in rule.trained_by if rule is not None and self.g.training else ():
+            if self.layer.config.get(name, name == "trainable"):
+                raise Unsupported("it is called with `training=True`, and computes by chance then, or by its whole batch",
+                                  "save the model with this layer called without `training=True`")
 
     def mask(self, value: Any) -> Value | None:
         """The mask that goes with a value: one truth value for each step."""
@@ -370,11 +399,21 @@ def call_layer(
     rule = layer.rule
     if rule is None:
         raise ReadError(f"layer {layer.name!r} is of class {layer.class_name!r}, which is not known here")
-    outer, call = g.scope, Call(g, layer, masks, named)
+    outer, training = g.scope, g.training
     g.scope = "" if outermost else f"{outer}/{layer.name}" if outer else layer.name
+    call = Call(g, layer, masks)
     try:
+        if rule.tensors:
+            positional = [_as_tensors(g, item, numbers=True) for item in positional]
+            named = {name: _as_tensors(g, item, numbers=name in _TENSORS) for name, item in named.items()}
+        call = Call(g, layer, masks, named)
+        if g.keras < 3 and call.arguments.get("training") is not None:  # Keras 3 runs all as at inference, whatever a call says
+            g.training = bool(call.arguments["training"])
+        call.refuse_trained()
         inputs = [_cast(call, item) for item in positional] if rule.casts else list(positional)
         given = rule.build(call, *inputs, **_named(call, rule, len(inputs)))
+        if rule.tensors:
+            _refuse_unread(call, rule)
         given = _masked(call, rule, inputs, given)
         _name(given, g)
         return given
@@ -390,7 +429,43 @@ def call_layer(
     except BROKEN as error:
         raise LayerFault(f"layer {layer.name!r} ({layer.class_name}): {broken_words(error, call.config)}") from None
     finally:
-        g.scope = outer
+        g.scope, g.training = outer, training
+
+
+_TENSORS = frozenset((
+    "mask", "query_mask", "value_mask", "key_mask", "attention_mask", "initial_state", "states", "constants", "count_weights"))
+"""Arguments by which layers take tensors: what of these a file has as lists of numbers is none of sizes or dimensions."""
+_OF_ALL = frozenset(("name", "training"))
+"""Arguments that are no layer's own."""
+
+
+def _as_tensors(g: Graph, item: Any, numbers: bool) -> Any:
+    """An argument with constants in the place of arrays, wherever they lie in it; of numbers and lists of nothing else, too,
+    where `numbers` says that these stand for tensors, as they do in files of Keras 2."""
+    if isinstance(item, np.ndarray) or (numbers and _is_numbers(item)):
+        return g.constant(item)
+    if isinstance(item, Mapping):
+        return {key: _as_tensors(g, each, numbers) for key, each in item.items()}
+    if isinstance(item, list | tuple):
+        return type(item)(_as_tensors(g, each, numbers) for each in item)
+    return item
+
+
+def _is_numbers(item: Any) -> bool:
+    """Whether an argument is a number, or a list that holds nothing but numbers and truth values."""
+    if not isinstance(item, list | tuple):
+        return isinstance(item, int | float) and not isinstance(item, bool)
+    leaves = list(flatten(item))
+    return bool(leaves) and all(isinstance(leaf, int | float) for leaf in leaves)
+
+
+def _refuse_unread(call: Call, rule: LayerRule) -> None:
+    """Refuse an argument that neither the rule nor what passes masks on has looked at, if it says anything."""
+    known = signature(rule.build).parameters.keys() | call.read | _OF_ALL | ({"mask"} if rule.passes_mask else set())
+    for name, value in call.arguments.items():
+        if name not in known and value is not None and value is not False:
+            said = "" if isinstance(value, Value) else f"={str(value)[:80]}"
+            raise Unsupported(f"its argument {name[:40]}{said} is not known here")
 
 
 def _masked(call: Call, rule: LayerRule, inputs: Sequence[Any], given: Any) -> Any:

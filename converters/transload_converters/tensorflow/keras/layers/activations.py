@@ -276,6 +276,4 @@ def masked_softmax(g: Graph, x: Value, mask: Value | None, axis: Any = -1, zeros
 @LAYERS.layer("Softmax", passes_mask=True)
 def softmax_layer(call: Call, x: Value, mask: Value | None = None) -> Value:
     """Where there is a mask, given or that of `x`, what it leaves out counts nothing."""
-    mask = call.arguments.get("mask") if mask is None else mask
-    mask = mask if isinstance(mask, Value) else call.mask(x)
-    return masked_softmax(call.g, x, mask, call.option("axis", -1), zeros=call.g.keras >= 3)
+    return masked_softmax(call.g, x, mask if mask is not None else call.mask(x), call.option("axis", -1), zeros=call.g.keras >= 3)

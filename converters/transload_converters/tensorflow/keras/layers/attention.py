@@ -31,7 +31,7 @@ def _multi_head_variables(config: Mapping[str, Any]) -> Sequence[str]:
     return [name.removeprefix("_") for name in _dense_variables(config)]
 
 
-@LAYERS.layer("MultiHeadAttention", variables=_multi_head_variables, ends_masks=(3, 8))
+@LAYERS.layer("MultiHeadAttention", variables=_multi_head_variables, ends_masks=(3, 8), trained_by=("dropout",))
 def multi_head(call: Call, query: Value, value: Value, key: Value | None = None, *more: Any) -> Any:
     """Attention of several heads, over one dimension or several (`attention_axes`)."""
     g = call.g
@@ -93,20 +93,21 @@ def _attention_mask(call: Call, query: Value, value: Value, key: Value, more: Se
     A layer that ends masks takes that of the queries from their tensor alone, whatever `query_mask` it is given.
     """
     g = call.g
-    given = dict(zip(("query_mask", "value_mask", "key_mask", "attention_mask"), more, strict=False)) | call.arguments
+    given = dict(zip(("query_mask", "value_mask", "key_mask", "attention_mask"), more, strict=False))
     parts: list[Value] = []
     for name, tensor, axis in (("query_mask", query, -1), ("value_mask", value, -2), ("key_mask", key, -2)):
-        mask = given.get(name) if name != "query_mask" or not call.ends_masks else None
-        mask = mask if isinstance(mask, Value) else call.mask(tensor) if name != "key_mask" or key is not value else None
+        said = call.arguments.get(name, given.get(name))
+        mask = said if name != "query_mask" or not call.ends_masks else None
+        mask = mask if mask is not None else call.mask(tensor) if name != "key_mask" or key is not value else None
         if mask is not None:
             parts.append(g.expand(g.cast(mask, BOOL), axis))
     rows, columns = tables.arange(shape_of(query)[1])[:, None], tables.arange(shape_of(value)[1])
-    if given.get("use_causal_mask"):
+    if call.arguments.get("use_causal_mask"):
         parts.append(g.constant((rows >= columns)[None], BOOL))
     if call.config.get("sliding_window") is not None:
         parts.append(g.constant((abs(rows - columns) < int(call.config["sliding_window"]))[None], BOOL))
-    mask = given.get("attention_mask")
-    if isinstance(mask, Value):
+    mask = call.arguments.get("attention_mask", given.get("attention_mask"))
+    if mask is not None:
         parts.append(g.cast(mask, BOOL))
     joined = None
     for part in parts:
@@ -114,7 +115,7 @@ def _attention_mask(call: Call, query: Value, value: Value, key: Value, more: Se
     return joined
 
 
-@LAYERS.layer("GroupedQueryAttention", "GroupQueryAttention", variables=_dense_variables)
+@LAYERS.layer("GroupedQueryAttention", "GroupQueryAttention", variables=_dense_variables, trained_by=("dropout",))
 def grouped_query(call: Call, query: Value, value: Value, key: Value | None = None, *more: Any) -> Any:
     """Several heads of queries share those of keys and values."""
     g = call.g
@@ -138,12 +139,13 @@ def _pieces(call: Call, given: Sequence[Value]) -> tuple[Value, Value, Value]:
     return query, value, rest[0] if rest else value
 
 
-def _weighed(call: Call, scores: Value, query: Value, value: Value) -> Any:
-    """The values, weighed by the softmax of the scores; masked queries give zeros."""
+def _weighed(call: Call, scores: Value, query: Value, value: Value, masks: Any) -> Any:
+    """The values, weighed by the softmax of the scores; masked queries give zeros. `masks`, if given, are those of both."""
     g = call.g
-    masks = call.arguments.get("mask")
-    query_mask, value_mask = (masks[0], masks[1]) if isinstance(masks, list | tuple) else (call.mask(query), call.mask(value))
-    mask = g.expand(value_mask, -2) if isinstance(value_mask, Value) else None
+    if isinstance(masks, Value):  # those of all tensors, where a file has them as numbers
+        masks = g.unstack(masks, 0)
+    query_mask, value_mask, *_ = masks if masks is not None else (call.mask(query), call.mask(value))
+    mask = g.cast(g.expand(value_mask, -2), BOOL) if value_mask is not None else None
     if call.arguments.get("use_causal_mask"):
         rows, columns = shape_of(scores)[-2:]
         causal = g.constant(np.tril(tables.ones((1, rows, columns), bool)), BOOL)
@@ -152,8 +154,8 @@ def _weighed(call: Call, scores: Value, query: Value, value: Value) -> Any:
         scores = g.select(mask, scores, g.Sub(scores, 65504.0 if scores.element == F16 else 1e9))
     weights = g.Softmax(scores)
     y = g.matmul(weights, value)
-    if isinstance(query_mask, Value):
-        y = g.select(g.expand(query_mask, -1), y, 0.0)
+    if query_mask is not None:
+        y = g.select(g.cast(g.expand(query_mask, -1), BOOL), y, 0.0)
         call.set_mask(y, query_mask)
     return [y, weights] if call.arguments.get("return_attention_scores") else y
 
@@ -164,8 +166,8 @@ def _attention_variables(config: Mapping[str, Any]) -> Sequence[str]:
     return ("scale",) if config.get("use_scale") else ()
 
 
-@LAYERS.layer("Attention", variables=_attention_variables)
-def attention(call: Call, given: Sequence[Value], *_: Any) -> Any:
+@LAYERS.layer("Attention", variables=_attention_variables, trained_by=("dropout",))
+def attention(call: Call, given: Sequence[Value], mask: Any = None) -> Any:
     """Luong's: scores are products, or sums through tanh."""
     g = call.g
     query, value, key = _pieces(call, given)
@@ -178,15 +180,16 @@ def attention(call: Call, given: Sequence[Value], *_: Any) -> Any:
         scores = g.matmul(query, key, transpose_y=True)
         if call.option("use_scale", False):
             scores = g.Mul(scores, call.weight("scale", ()))
-    return _weighed(call, scores, query, value)
+    return _weighed(call, scores, query, value, mask)
 
 
-@LAYERS.layer("AdditiveAttention", variables=lambda config: ("scale",) if config.get("use_scale", True) else ())
-def additive(call: Call, given: Sequence[Value], *_: Any) -> Any:
+@LAYERS.layer("AdditiveAttention", variables=lambda config: ("scale",) if config.get("use_scale", True) else (),
+              trained_by=("dropout",))
+def additive(call: Call, given: Sequence[Value], mask: Any = None) -> Any:
     """Bahdanau's: scores are sums through tanh, weighed."""
     g = call.g
     query, value, key = _pieces(call, given)
     both = g.Tanh(g.AddV2(g.expand(query, -2), g.expand(key, -3)))
     if call.option("use_scale", True):
         both = g.Mul(both, call.weight("scale", (shape_of(query)[-1],)))
-    return _weighed(call, g.reduce("Sum", both, -1), query, value)
+    return _weighed(call, g.reduce("Sum", both, -1), query, value, mask)

@@ -15,10 +15,10 @@ from .activations import activated
 
 
 @LAYERS.layer("Identity", passes_mask=3)
-@LAYERS.layer(
-    "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
-    "AlphaDropout", "ActivityRegularization", passes_mask=True)
-def identity(call: Call, x: Value, *_: Any) -> Value:
+@LAYERS.layer("ActivityRegularization", passes_mask=True)
+@LAYERS.layer("Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "GaussianDropout", "GaussianNoise",
+              "AlphaDropout", passes_mask=True, trained_by=("rate", "p", "stddev", "sigma"))
+def identity(call: Call, x: Value) -> Value:
     """Dropout, noise and penalties are for training."""
     return x
 
@@ -127,7 +127,7 @@ def time_distributed(call: Call, x: Value, mask: Value | None = None) -> Value:
     if len(shape) < 2:
         raise Unsupported(f"it is called with a tensor of shape {list(shape)}, which has no steps")
     steps = g.reshape(x, [shape[0] * shape[1], *shape[2:]])
-    mask = mask if isinstance(mask, Value) else call.mask(x)
+    mask = mask if mask is not None else call.mask(x)
     if mask is not None:
         inner = shape_of(mask)[2:] or ((1,) * (steps.rank - 1) if g.keras >= 3 else ())
         call.set_mask(steps, g.reshape(mask, [shape[0] * shape[1], *inner]))
@@ -150,7 +150,7 @@ def _older_mask(call: Call, mask: Value | None, y: Value, made: Value) -> None:
         call.set_mask(made, call.g.reduce("Any", mask, axes) if axes else mask)
 
 
-@LAYERS.layer("SpectralNormalization", parts=_wrapped, variables=("~vector_u",))
+@LAYERS.layer("SpectralNormalization", parts=_wrapped, variables=("~vector_u",), trained_by=("power_iterations",))
 def spectral_normalization(call: Call, x: Value) -> Value:
     """The layer: its kernel was divided by its norm while it was trained."""
     y: Value = call.apply(call.part("layer"), x)

@@ -32,7 +32,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 """Rules by the name of a function, without `tf.`: `function(graph, *arguments)`."""
 
 
-@LAYERS.layer("TFOpLambda", casts=False)
+@LAYERS.layer("TFOpLambda", casts=False, tensors=False)
 def function(call: Call, *given: Any) -> Any:
     """A function of TensorFlow: the first argument stands before, the others have names."""
     name = str(call.config.get("function"))
@@ -61,7 +61,7 @@ def named(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return add
 
 
-LAYERS.layer("SlicingOpLambda", casts=False)(lambda call, x, *given: item_of(
+LAYERS.layer("SlicingOpLambda", casts=False, tensors=False)(lambda call, x, *given: item_of(
     call.g, x, given[0] if given else call.arguments.get("slice_spec")))
 
 

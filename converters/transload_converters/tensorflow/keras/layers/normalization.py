@@ -24,7 +24,8 @@ def _along(g: Graph, values: Value, rank: int, axes: Sequence[int]) -> Value:
 
 
 @LAYERS.layer("BatchNormalization", "BatchNormalizationV1", "BatchNormalizationV2", "SyncBatchNormalization",
-              variables=("gamma:scale", "beta:center", "~moving_mean", "~moving_variance"), passes_mask=True)
+              variables=("gamma:scale", "beta:center", "~moving_mean", "~moving_variance"), passes_mask=True,
+              trained_by=("trainable",))
 def batch_normalization(call: Call, x: Value) -> Value:
     """By the mean and variance of training."""
     g, rank = call.g, x.rank

@@ -41,7 +41,7 @@ def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                     raise Unsupported(f"its argument {name[:40]}={str(value)[:80]} is not known here")
             return made
 
-        LAYERS.layer(*(f"operation_{name}" for name in names), casts=False)(rule)
+        LAYERS.layer(*(f"operation_{name}" for name in names), casts=False, tensors=False)(rule)
         return function
 
     return add

@@ -49,13 +49,12 @@ def pooling(call: Call, x: Value) -> Value:
 
 
 @LAYERS.layer(*(f"Global{kind}{rank}D" for kind in ("MaxPooling", "AveragePooling", "MaxPool", "AvgPool") for rank in (1, 2, 3)))
-def global_pooling(call: Call, x: Value) -> Value:
+def global_pooling(call: Call, x: Value, mask: Value | None = None) -> Value:
     """Over all of an image; the mean of a sequence is of the steps that its mask leaves."""
     g, rank = call.g, _rank(call, x)
     axes = list(range(2, rank + 2)) if call.channels_first else list(range(1, rank + 1))
     keep = bool(call.option("keepdims", False))
-    given = call.arguments.get("mask")
-    mask = given if isinstance(given, Value) else call.mask(x)
+    mask = mask if mask is not None else call.mask(x)
     if "Max" in call.layer.class_name:
         return g.reduce("Max", x, axes, keep)
     if mask is None or rank != 1:

@@ -21,7 +21,7 @@ LAYERS.layer(
     "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation", "RandomZoom", "RandomErasing",
     "RandomColorDegeneration", "RandomColorJitter", "RandomElasticTransform", "RandomGaussianBlur", "RandomGrayscale",
     "RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation", "RandomSharpness",
-    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp")(identity)
+    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp", trained_by=("name",))(identity)
 
 
 def _floats(call: Call, x: Value) -> Value:
@@ -153,9 +153,8 @@ def _encoded(call: Call, x: Value, depth: int, weights: Value | None = None) -> 
 
 @LAYERS.layer("CategoryEncoding", casts=False)
 def category_encoding(call: Call, x: Value, weights: Value | None = None) -> Value:
-    given = call.arguments.get("count_weights", weights)
     indices = call.g.cast(x, I32) if isinstance(x.element, FloatType) else x
-    return _encoded(call, indices, int(call.config["num_tokens"]), given if isinstance(given, Value) else None)
+    return _encoded(call, indices, int(call.config["num_tokens"]), call.arguments.get("count_weights", weights))
 
 
 @LAYERS.layer("Discretization", casts=False)

@@ -11,14 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from transload.errors import Unsupported
-from transload.ir import F16, F32, I64, TensorType, Value
+from transload.ir import BOOL, F16, F32, I64, TensorType, Value
 from transload_hub import tables
 
 from ..graph import Graph, Shape, shape_of
-from ..layer import LAYERS, Call, snake
+from ..layer import LAYERS, Call, flatten, snake
 from .activations import activated
 from .convolution import convolve
 
@@ -37,10 +35,12 @@ class Cell:
     step: Step
 
 
+_DROPPED = ("dropout", "recurrent_dropout")
+"""By which rates cells drop numbers in training."""
 CELLS: dict[str, Callable[[Call, str, Value], Cell]] = {}
 
 
-def cell_called(call: Call, x: Value, states: Any, *_: Any) -> Any:
+def cell_called(call: Call, x: Value, states: Any) -> Any:
     """A cell by itself, called for one step."""
     cell = cell_of(call, "", call.g.expand(x, 1))
     given = list(states) if isinstance(states, list | tuple) else [states]
@@ -52,32 +52,31 @@ def cell_of(call: Call, prefix: str, x: Value) -> Cell:
     maker = CELLS.get(call.layer.class_name)
     if maker is None:
         raise Unsupported(f"its cell is of class {call.layer.class_name!r}, which is not known here")
+    call.refuse_trained()
     return maker(call, prefix, x)
 
 
 # --- layers
 
 
-def recurrent(call: Call, x: Any, initial: Any = None, mask: Any = None) -> Any:
+def recurrent(call: Call, x: Any, initial_state: Any = None, mask: Any = None) -> Any:
     """A layer of one cell."""
-    return _run(call, call, "cell/", x, initial, mask)
+    return _run(call, call, "cell/", x, initial_state, mask)
 
 
 @LAYERS.layer("RNN", parts=lambda config: [("cell", config["cell"])])
-def rnn(call: Call, x: Any, initial: Any = None, mask: Any = None) -> Any:
+def rnn(call: Call, x: Any, initial_state: Any = None, mask: Any = None) -> Any:
     """A layer of a cell that is a layer."""
-    return _run(call, call.inner("cell"), "", x, initial, mask)
+    return _run(call, call.inner("cell"), "", x, initial_state, mask)
 
 
 def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mask: Any) -> Any:
     g = call.g
     x, *more = given if isinstance(given, list | tuple) else [given]
-    initial = call.arguments.get("initial_state", initial if initial is not None else more or None)
-    mask = call.arguments.get("mask", mask)
-    passed = mask if isinstance(mask, Value) else call.mask(x)
-    states = _flat(g, initial)
+    passed = g.cast(mask, BOOL) if mask is not None else call.mask(x)
+    states = _flat(initial if initial is not None else more)
     # Keras 3 hands a tensor's mask on only where the tensor is the one argument
-    mask = passed if isinstance(mask, Value) or g.keras < 3 or not states else None
+    mask = passed if mask is not None or g.keras < 3 or not states else None
     if x.rank < 3:
         raise Unsupported(f"it is called with a tensor of shape {list(shape_of(x))}, which has no steps")
     if mask is not None and shape_of(mask) != shape_of(x)[:2]:
@@ -97,13 +96,9 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
     return [y, *states] if call.option("return_state", False) else y
 
 
-def _flat(g: Graph, states: Any) -> list[Value]:
-    """States that are given, those that are constants too."""
-    if isinstance(states, list | tuple):
-        return [value for each in states for value in _flat(g, each)]
-    if isinstance(states, np.ndarray):
-        return [g.constant(states)]
-    return [states] if isinstance(states, Value) else []
+def _flat(states: Any) -> list[Value]:
+    """States that are given."""
+    return [state for state in flatten(states) if state is not None]
 
 
 def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None, x: Value) -> tuple[list[Value], list[Value]]:
@@ -113,6 +108,8 @@ def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None, x: V
         raise Unsupported("it is called with a sequence of no steps")
     if not states:
         states = [g.constant(tables.zeros(shape), x.element) for shape in cell.states]
+    if [shape_of(state) for state in states] == [(len(cell.states), *cell.states[0])]:
+        states = list(g.unstack(states[0], 0))  # a file of Keras 2 has several as one list of numbers
     if [shape_of(state) for state in states] != list(cell.states):
         raise Unsupported(f"it is given states of shapes {[list(shape_of(s)) for s in states]}, where "
                           f"{[list(shape) for shape in cell.states]} are needed")
@@ -168,6 +165,7 @@ def _recurrent(name: str, *names: str, **options: Any) -> Callable[[Callable[...
 
     def add(function: Callable[..., Any]) -> Callable[..., Any]:
         CELLS[f"{name}Cell"] = CELLS[name] = function
+        options.setdefault("trained_by", _DROPPED)
         LAYERS.layer(f"{name}Cell", variables=names, **options)(cell_called)
         LAYERS.layer(name, variables=tuple(f"cell/{each}" for each in names), **options)(recurrent)
         return function
@@ -337,9 +335,10 @@ def _like(g: Graph, x: Value, state: Shape) -> Value:
 CELLS["StackedRNNCells"] = stacked
 for _rank in ("1D", "2D", "3D"):
     CELLS[f"ConvLSTM{_rank}"] = conv_lstm
-    LAYERS.layer(f"ConvLSTM{_rank}", variables=("cell/kernel", "cell/recurrent_kernel", "cell/bias:use_bias"))(recurrent)
+    LAYERS.layer(f"ConvLSTM{_rank}", variables=("cell/kernel", "cell/recurrent_kernel", "cell/bias:use_bias"),
+                 trained_by=_DROPPED)(recurrent)
 CELLS["ConvLSTMCell"] = conv_lstm
-LAYERS.layer("ConvLSTMCell", variables=("kernel", "recurrent_kernel", "bias:use_bias"))(cell_called)
+LAYERS.layer("ConvLSTMCell", variables=("kernel", "recurrent_kernel", "bias:use_bias"), trained_by=_DROPPED)(cell_called)
 
 
 # --- both ways
@@ -360,13 +359,14 @@ def _both(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
 
 
 @LAYERS.layer("Bidirectional", parts=_both)
-def bidirectional(call: Call, x: Any, initial: Any = None, mask: Any = None) -> Any:
+def bidirectional(call: Call, x: Any, initial_state: Any = None, mask: Any = None) -> Any:
     """A layer that goes forward and one that goes backward, joined."""
     g = call.g
     x, *more = x if isinstance(x, list | tuple) else [x]
-    states = _flat(g, call.arguments.get("initial_state", initial if initial is not None else more or None))
-    mask = call.arguments.get("mask", mask)
-    named = {"mask": mask} if isinstance(mask, Value) else {}
+    if isinstance(initial_state, Value):  # those of both ways, where a file of Keras 2 has them as a list of numbers
+        initial_state = g.unstack(initial_state, 0)
+    states = _flat(initial_state if initial_state is not None else more)
+    named = {"mask": mask} if mask is not None else {}
     half = len(states) // 2
     results = []
     for name, given in (("forward_layer", states[:half]), ("backward_layer", states[half:])):
@@ -379,7 +379,7 @@ def bidirectional(call: Call, x: Any, initial: Any = None, mask: Any = None) -> 
     joined = _joined(g, call.config.get("merge_mode", "concat"), forward, backward)
     if sequences:
         for value in joined:
-            call.set_mask(value, mask if isinstance(mask, Value) else call.mask(x))
+            call.set_mask(value, mask if mask is not None else call.mask(x))
     made = [*joined, *after, *more_after]
     return made[0] if len(made) == 1 else made
 
