@@ -37,7 +37,7 @@ from .library import import_functions
 from .likely import likely_shape
 from .nodes import CONTROL_FLOW, VARIABLES, Edge, Graph, Node, Problems, op_def_of
 from .tensors import Contents, Strings
-from .texts import unneeded
+from .texts import LOOKED_UP, unneeded
 from .types import RESOURCE, STRING, VARIANT, sizes_of, tensor_of
 
 __all__ = ["DAMAGED", "Borders", "Input", "Model"]
@@ -55,6 +55,8 @@ _READS_TEXTS = ("tf.Decode", "tf.Parse", "tf.StringTo", "tf.StringLength", "tf.L
 """What the names of ops begin with that make numbers of texts."""
 _TRAINING = frozenset({"training", "is_training", "train", "train_mode", "phase_train", "keras_learning_phase"})
 """What placeholders are called that say whether a model is trained."""
+_KEPT = "it works on what is kept between runs, as a variable is, and is not part of the graph"
+"""Why an op of a variable, or of another resource, that the graph is given is none that can be computed."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ class Model:
         texts = [place for place, key in enumerate(keys) if elements[key] == STRING and place not in over]
         left_out, module = unneeded(module, texts)
         block = module.body_of_main
+        self._refuse_handles({keys[place]: block.arguments[place] for place in range(len(keys)) if place not in over | left_out})
         if needed := [keys[place] for place in texts if place not in left_out]:
             raise ReadError(
                 f"{self.contents.name}: the model is given texts",
@@ -183,6 +186,17 @@ class Model:
         if named := ", ".join(repr(keys[place]) for place in sorted(left_out)):
             notes += (f"left out, as nothing needs its text: input {named}",)
         return module, notes
+
+    def _refuse_handles(self, inputs: Mapping[str, Value]) -> None:
+        """Refuse inputs that nobody can give, by what uses them: tables and variables whose place alone a frozen graph has."""
+        handles = [value for value in inputs.values() if value.element_or_none in (RESOURCE, VARIANT)]
+        users = dict.fromkeys(user for handle in handles for user in handle.uses)
+        if users:
+            first = next((user.origin for user in users if user.origin), "NODE")
+            raise ReadError(
+                f"{self.contents.name}: the model is given what is kept outside of its graph",
+                [Finding(user.name, LOOKED_UP if "Lookup" in user.name else _KEPT, (user.origin or "",)) for user in users],
+                f"give what such an op computes in its place, --shape {quoted(first + ':SIZES')}")
 
     def _likely(self, graph: Graph, inputs: Mapping[str, Input], name: str) -> tuple[int, ...]:
         """A shape that an input may have."""

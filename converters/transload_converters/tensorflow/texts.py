@@ -10,7 +10,10 @@ from transload.passes.needed import keep_needed
 
 from .passes.inline import inline
 
-__all__ = ["unneeded"]
+__all__ = ["LOOKED_UP", "unneeded"]
+
+LOOKED_UP = "it looks texts or numbers up in a table that is not part of the graph"
+"""Why an op of a table is none that can be computed."""
 
 
 def unneeded(module: Module, places: Sequence[int]) -> tuple[set[int], Module]:

@@ -61,3 +61,18 @@ def test_inputs_of_texts_are_refused(tmp_path: Path) -> None:
         transload.load(path)
     assert "input 'line': is a tensor of texts" in str(caught.value) and "--shape length:SIZES" in caught.value.hint
     assert list(transload.load(path, inputs={"length": (3,)}).inputs) == ["length"]
+
+
+@pytest.mark.parametrize(("user", "why"), [
+    (node("found", "LookupTableFindV2", "table", "x", "default", Tin=T("int64"), Tout=F), "it looks texts or numbers up"),
+    (node("found", "ReadVariableOp", "table", dtype=F), "it works on what is kept between runs")])
+def test_what_is_kept_outside_of_a_frozen_graph_is_no_input(tmp_path: Path, user: Any, why: str) -> None:
+    """A table that the file has the place of alone is nothing that anybody can give; what is looked up is."""
+    path = tmp_path / "m.pb"
+    path.write_bytes(graph(
+        placeholder("x", (3,), "int64"), placeholder("table", (), "resource"), const("default", np.float32(0)), user,
+        node("y", "Neg", "found", T=F)).SerializeToString())
+    with pytest.raises(ReadError, match="is given what is kept outside of its graph") as caught:
+        transload.load(path)
+    assert f"{user.op} at 'found': {why}" in str(caught.value) and "--shape found:SIZES" in caught.value.hint
+    assert list(transload.load(path, inputs={"found": (3,)}).inputs) == ["found"]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 
+from ..texts import LOOKED_UP
+
 TABLE = RewriteTable()
 
 _TRAINING = ("it trains the model", "export the model for inference")
 _PLACES = ("it hands work to devices of a cluster", "export the model for one device")
-_TABLES = ("it looks texts or numbers up in a table that is not part of the graph", "move the look-up in front of the model")
+_TABLES = (LOOKED_UP, "move the look-up in front of the model")
 _INPUT = ("it reads data from outside the graph", "cut the model behind it: `--inputs`")
 
 TABLE.refuse({f"tf.{name}": reason for names, reason in (
