@@ -7,6 +7,7 @@ are checked against the shape before anything is made of them: a header can clai
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class TensorReader:
         return tuple(dict.fromkeys(path for path, _ in self._files.values()))
 
     def _external(self, tensor: Any, what: str, type_: TensorType) -> Any:
-        entries = {entry.key: entry.value for entry in tensor.external_data}
+        entries = {entry.key: os.fsdecode(entry.value) for entry in tensor.external_data}  # bytes where it is not UTF-8
         path, size = self._file(entries.get("location", ""), what)
         needed = bytes_needed(type_, tensor.data_type)
         offset = self._number(entries, "offset", 0, what)

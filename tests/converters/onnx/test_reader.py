@@ -459,6 +459,16 @@ def test_external_data_that_is_refused(tmp_path: Path, entries: dict[str, Any], 
         transload.load(external(tmp_path, **entries))
 
 
+def test_external_data_whose_name_is_not_utf8(tmp_path: Path) -> None:
+    """It is handed on as bytes, which fell as no text; it is the name of a file as any other is."""
+    file = external(tmp_path, location="w_.bin", offset=4, length=24)
+    file.write_bytes(file.read_bytes().replace(b"w_.bin", b"w\xe9.bin"))
+    with pytest.raises(ReadError, match="there is no such file"):
+        transload.load(file)
+    (file.parent / "weights.bin").rename(file.parent / os.fsdecode(b"w\xe9.bin"))
+    assert transload.load(file).outputs
+
+
 def test_external_data_that_is_a_pipe(tmp_path: Path) -> None:
     file = external(tmp_path, location="pipe")
     os.mkfifo(file.parent / "pipe")
