@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .classes import is_a
 from .errors import Finding, class_name, written
 from .guard import FOREIGN, PluginInfo, failure, goes_through, said
-from .json_text import LEVELS, plain
+from .json_text import LEVELS, of_json_text, plain
 from .kinds import is_iterable
 from .lending import copied, owned, read_only
 from .plugin import Emitted, EmittedPart, Quantized
@@ -74,12 +74,11 @@ def wrong_report(report: Any, called: str = "report") -> str | None:
 
 
 def plain_report(report: Any, called: str = "report") -> tuple[dict[str, Any], str | None]:
-    """What a plugin reports as JSON has it, and what is wrong with it, or None. What is kept of it is this: it is asked once."""
+    """What a plugin reports, as is read again from JSON, and what is wrong with it, or None. It is asked once, and this kept."""
     try:
         if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
             return {}, f"{called} must be a dictionary by texts, and is {written(report):.200}"
-        found = plain(report, LEVELS)
-        json.dumps(found)
+        found: dict[str, Any] = of_json_text(json.dumps(plain(report, LEVELS)))  # with names as they were
     except FOREIGN as error:  # it has itself among its values, say
         if goes_through(error) or is_a(error, MemoryError):
             raise
