@@ -28,8 +28,8 @@ from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
     "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
-    "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes", "normal_axis",
-    "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "from_front", "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes",
+    "normal_axis", "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -180,6 +180,13 @@ def gather_rows(rw: Builder, values: Value, indices: Value) -> Value:
     if values.element == BOOL:
         return cast(rw, rw.emit("tosa.gather", cast(rw, values, I8), indices), BOOL)
     return rw.emit("tosa.gather", values, indices)
+
+
+def from_front(rw: Builder, indices: Value, size: int) -> Value:
+    """Subscripts of a dimension of `size`, i32, negative ones from its end; what is added is selected, lest a sum leave i32."""
+    zero = like(rw, indices, 0)
+    negative = compare(rw, "Less", indices, zero)
+    return binary(rw, "add", indices, select(rw, negative, like(rw, indices, size), zero))
 
 
 # --- elementwise operators of several operands

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from transload.ir import F16, F32, Op, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.quotients import may_leave_range
 
 from .common import binary, cast, compare, finished, like, narrowed, negate, plain_into, select, unary, widened
 
@@ -49,7 +50,7 @@ def floor_modulo(op: FloorMod, rw: Rewriter) -> Value:
     """`a - floor(a / b) * b`. The pseudo-code of lower_floor_mod gives `a / b - floor(a / b)`, the fraction instead."""
     a, b = _operands(rw, op)
     if not a.is_float:
-        return narrowed(rw, _whole_floor_quotient(rw, a, b)[1], op)
+        return narrowed(rw, _whole_floor_quotient(rw, a, _without_minus_one(rw, a, b))[1], op)
     rest = _whole_or_rest(rw, a, unary(rw, "abs", b), _remainder(rw, op, a, b))
     zero = like(rw, rest, 0)
     below = binary(rw, "logical_and", compare(rw, "Greater", b, zero), compare(rw, "Less", rest, zero))
@@ -63,6 +64,7 @@ def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
     """C's `%` and `fmod`: integers by INTDIV; of floats what the absolute values leave, with the sign of a."""
     a, b = _operands(rw, op)
     if not a.is_float:
+        b = _without_minus_one(rw, a, b)
         rest = binary(rw, "sub", a, binary(rw, "mul", binary(rw, "intdiv", a, b), b))
         return narrowed(rw, rest, op)
     size = unary(rw, "abs", b)
@@ -75,15 +77,25 @@ def truncated_modulo(op: TruncMod, rw: Rewriter) -> Value:
 # --- integers
 
 def _whole_floor_quotient(rw: Rewriter, a: Value, b: Value) -> tuple[Value, Value]:
-    """`q = floor(a / b)` and `a - q * b` of i32: INTDIV, less one where what it leaves has not b's sign."""
+    """`q = floor(a / b)` and `a - q * b` of i32: INTDIV, less one where what it leaves has not b's sign.
+
+    What is added is selected, not the sum: TOSA leaves open what a sum beyond 32 bits is, and a model with one, selected or not.
+    """
     zero = like(rw, b, 0)
     quotient = binary(rw, "intdiv", a, b)
     rest = binary(rw, "sub", a, binary(rw, "mul", quotient, b))
     apart = binary(rw, "logical_xor", compare(rw, "Less", rest, zero), compare(rw, "Less", b, zero))
     wrong = binary(rw, "logical_and", apart, compare(rw, "NotEqual", rest, zero))
     return (
-        select(rw, wrong, binary(rw, "sub", quotient, like(rw, quotient, 1)), quotient),
-        select(rw, wrong, binary(rw, "add", rest, b), rest))
+        binary(rw, "sub", quotient, select(rw, wrong, like(rw, quotient, 1), zero)),
+        binary(rw, "add", rest, select(rw, wrong, b, zero)))
+
+
+def _without_minus_one(rw: Rewriter, a: Value, b: Value) -> Value:
+    """A divisor that leaves of `a` what `b` does, 1 for -1, by which INTDIV of the least number is not defined."""
+    if not may_leave_range(b, a):
+        return b
+    return select(rw, compare(rw, "Equal", b, like(rw, b, -1)), like(rw, b, 1), b)
 
 
 # --- floats

@@ -26,6 +26,7 @@ from .common import (
     compare,
     cut,
     filled,
+    from_front,
     gather_rows,
     like,
     normal_axis,
@@ -58,9 +59,7 @@ def _counted_from_front(rw: Rewriter, indices: Value, size: int) -> Value:
             wrong = numbers.max() if numbers.max() >= size else numbers.min()
             raise Unsupported(f"subscript {wrong} is outside a dimension of size {size}")
         return build.const(rw, np.where(numbers < 0, numbers + size, numbers).astype(np.int32))
-    wide = cast(rw, indices, I32)
-    negative = compare(rw, "Less", wide, like(rw, wide, 0))
-    return select(rw, negative, binary(rw, "add", wide, like(rw, wide, size)), wide)
+    return from_front(rw, cast(rw, indices, I32), size)
 
 
 def _row_numbers(rw: Rewriter, indices: Value, sizes: Sequence[int]) -> Value:

@@ -26,6 +26,7 @@ from .common import (
     concat,
     cut,
     filled,
+    from_front,
     gather_rows,
     like,
     normal_axis,
@@ -173,8 +174,7 @@ def one_hot(op: OneHot, rw: Rewriter) -> Value:
     index_shape = list(made)
     index_shape[axis] = 1
     indices = cast(rw, op.indices, I32)
-    negative = compare(rw, "Less", indices, like(rw, indices, 0))
-    indices = select(rw, negative, binary(rw, "add", indices, like(rw, indices, op.depth)), indices)
+    indices = from_front(rw, indices, op.depth)
     places = build.const(rw, counted(op.depth, dtype=np.int32).reshape([-1 if dim == axis else 1 for dim in range(len(made))]))
     hit = compare(rw, "Equal", reshape(rw, indices, index_shape), places)
     on, off = (reshape(rw, in_type(rw, value, op.result.element), (1,) * len(made)) for value in (op.on_value, op.off_value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,3 +94,40 @@ def test_the_absolute_value_of_the_least_integer_is_itself(dtype: Any) -> None:
     np.testing.assert_array_equal(run_module(module, [x])[0], np.abs(x))
     (found,) = run(module, dict(zip(module.inputs, [x], strict=True))).values()
     np.testing.assert_array_equal(found, np.abs(x))
+
+
+ENDS = [-(1 << 31), -(1 << 31) + 1, -5, -1, 0, 1, 2, 5, (1 << 31) - 2, (1 << 31) - 1]
+EXACT: dict[str, Callable[[int, int], int]] = {
+    "Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__, "Max": max, "Min": min,
+    "Pow": lambda a, b: a ** min(b, 40 + b % 2),
+    "Div": lambda a, b: abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1), "FloorDiv": int.__floordiv__,
+    "FloorMod": int.__mod__, "TruncMod": lambda a, b: abs(a) % abs(b) * (-1 if a < 0 else 1),
+    "Compare": int.__lt__, "ShiftRight": lambda a, b: a >> min(b, 31)}
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
+@pytest.mark.parametrize("name", EXACT)
+def test_nothing_overflows_on_the_way_to_a_number_of_the_type(name: str, dtype: Any) -> None:
+    """By the reference model, to which a sum is an error that is too great for 32 bits, were it selected or not."""
+    ends = np.iinfo(dtype)
+    numbers = sorted({int(np.clip(number, ends.min, ends.max)) for number in ENDS})
+    fits = [(a, b) for a in numbers for b in numbers if (b != 0 or not name.endswith(("Div", "Mod")))
+            and (b >= 0 or name not in ("Pow", "ShiftRight")) and ends.min <= EXACT[name](a, b) <= ends.max]
+    a, b = np.array(fits, dtype).T.copy()
+    types = [TensorType(array.shape, element_type_of(array.dtype)) for array in (a, b)]
+    more = {"mode": "Less"} if name == "Compare" else {}
+    module = lower(build_module(types, lambda rw, a, b: rw.emit(f"top.{name}", a, b, **more)), "tosa")
+    wanted = np.array([EXACT[name](*pair) for pair in fits])
+    np.testing.assert_array_equal(run_module(module, [a, b])[0], wanted)
+    (found,) = run(module, dict(zip(module.inputs, [a, b], strict=True))).values()
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_subscripts_that_are_none_are_moved_nowhere() -> None:
+    """As a number from the end those from 2^31 less the depth on would be beyond 32 bits."""
+    indices = np.array(ENDS, np.int32)
+    module = lower(build_module(
+        [TensorType(indices.shape, element_type_of(indices.dtype))],
+        lambda rw, x: rw.emit("top.OneHot", x, *(rw.constant(np.array(n, np.int32)) for n in (1, 0)), depth=6)), "tosa")
+    wanted = (np.where(indices < 0, indices + 6, indices)[:, None] == np.arange(6)).astype(np.int32)
+    np.testing.assert_array_equal(run_module(module, [indices])[0], wanted)
