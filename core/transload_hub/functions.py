@@ -40,7 +40,8 @@ def erfc(build: Builder, x: Value) -> Value:
     split, last, degree = (2.0, 26.0, 16) if x.element == F64 else (1.0, 10.5, 10)
     coefficients = _scaled_tail(split, last, degree)
     size = build.emit("top.Abs", x)
-    away = build.emit("top.Max", size, scalar_like(build, x, split))
+    is_near = build.emit("top.Compare", size, scalar_like(build, x, split), mode="Less")
+    away = build.emit("top.Where", is_near, scalar_like(build, x, split), size)  # a maximum loses NaN in some runtimes
     inverse = build.emit("top.Reciprocal", away)
     total = scalar_like(build, x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
@@ -51,4 +52,4 @@ def erfc(build: Builder, x: Value) -> Value:
     far = build.emit("top.Where", is_below, build.emit("top.Sub", scalar_like(build, x, 2), tail), tail)
     near = build.emit("top.Sub", scalar_like(build, x, 1), build.emit("top.Erf", x))
     # a number that is none is not near: the tail hands it on
-    return build.emit("top.Where", build.emit("top.Compare", size, scalar_like(build, x, split), mode="Less"), near, far)
+    return build.emit("top.Where", is_near, near, far)

@@ -16,6 +16,7 @@ from tests.support.litert import run_litert
 pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
 
 from transload_converters.tflite.writer_module import serialize
+from transload_hub.functions import erfc
 
 INF, NAN, LAST = np.inf, np.nan, float(np.finfo(np.float32).max)
 
@@ -55,3 +56,8 @@ def test_a_quotient_by_zero_is_infinite_to_who_asks() -> None:
     is_endless = found(lambda b, x: b.emit("top.IsInf", b.emit("top.Reciprocal", x)), rows)
     assert is_endless.tolist() == [True, True, False, False]
     assert found(lambda b, x: b.emit("top.IsNaN", b.emit("top.Reciprocal", x)), rows).tolist() == [False, False, False, True]
+
+
+def test_what_is_no_number_has_no_complementary_error() -> None:
+    """MAXIMUM with it on the left gives the other operand, of which the tail was."""
+    np.testing.assert_allclose(found(erfc, [INF, -INF, NAN, 0, 2]), np.float32([0, 2, NAN, 1, 0.004677735]), rtol=1e-5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from transload.ir import F32, I32, FloatType, IntegerType, Op, Value
+from transload.ir import F32, I32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
 from ... import build
@@ -183,10 +183,10 @@ def shrink(op: Shrink, rw: Rewriter) -> Value:
 
 @plain("top.LeakyRelu")
 def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value:
-    """`MAXIMUM(x, alpha * x)` where that says it, else SELECT."""
+    """`MAXIMUM(x, alpha * x)` where that says it, else SELECT: an alpha that is 0 in the type makes NaN of infinity."""
     x = op.input
     below = _mul(rw, x, op.alpha)
-    if 0.0 <= op.alpha <= 1.0:
+    if 0.0 < dtype_of(x.element).type(op.alpha) <= 1.0:
         return binary(rw, "maximum", x, below)
     return by_sign(rw, x, x, below)
 

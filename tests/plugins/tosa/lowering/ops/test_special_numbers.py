@@ -86,3 +86,14 @@ def test_area_of_the_hyperbolic_cosine(dtype: Any) -> None:
         wanted = np.arccosh(x.astype(np.float32)).astype(dtype)
     module = build_module([TensorType(x.shape, element_type_of(x.dtype))], lambda rw, x: rw.emit("top.Acosh", x))
     _check(module, [x], wanted, 2e-5 if dtype is np.float32 else 2e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("alpha", [0.0, 1e-50, 1e-9, 0.25, 1.0, 2.0, -0.5])
+def test_infinity_is_not_bent_by_a_slope_of_zero(alpha: float, dtype: Any) -> None:
+    """Nor by one that is zero in the type: the product with infinity, which is no number, is not that of what is positive."""
+    x = np.array([np.inf, 3.0, 0.0, -4.0, np.nan], dtype)
+    with np.errstate(all="ignore"):
+        wanted = np.where(x >= 0, x, x * dtype(alpha))
+    module = build_module([TensorType(x.shape, element_type_of(x.dtype))], lambda rw, x: rw.emit("top.LeakyRelu", x, alpha=alpha))
+    _check(module, [x], wanted, 2e-3)
