@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, TensorType
+from transload.ir import F32, I8, QuantType, TensorType
 
 from .test_target import network
 from tests.support.litert import run_litert
@@ -61,3 +61,19 @@ def test_a_quotient_by_zero_is_infinite_to_who_asks() -> None:
 def test_what_is_no_number_has_no_complementary_error() -> None:
     """MAXIMUM with it on the left gives the other operand, of which the tail was."""
     np.testing.assert_allclose(found(erfc, [INF, -INF, NAN, 0, 2]), np.float32([0, 2, NAN, 1, 0.004677735]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("zero_point", [0, 5, -5])
+@pytest.mark.parametrize("op", ["Div", "Pow"])
+def test_quotients_and_powers_beyond_all_steps_are_the_nearest_integer(op: str, zero_point: int) -> None:
+    """QUANTIZE casts to 32 bits before it saturates, which makes the least number of any that these do not hold."""
+    rows = [[100, -100, 0, 100, 8], [0, 0, 3, 2, 0]] if op == "Div" else [[100, -100, 2, 0, 1], [100, 100, 100, -1, 5]]
+    kind = QuantType(I8, F32, (1.0,), (zero_point,))
+    arrays = [np.clip(np.array(row) + zero_point, -128, 127).astype(np.int8) for row in rows]
+    made = network(lambda b, x, y: b.emit(f"top.{op}", x, y, element=kind), *(TensorType((5,), kind) for _ in arrays))
+    with np.errstate(all="ignore"):
+        (wanted,) = transload.run(made, dict(zip(made.inputs, arrays, strict=True))).values()
+        reals = [array.astype(np.float64) - zero_point for array in arrays]
+        exact = (np.divide if op == "Div" else np.power)(*reals) + zero_point
+    np.testing.assert_array_equal(wanted, np.clip(np.nan_to_num(exact, nan=-128.0), -128, 127).round().astype(np.int8))
+    np.testing.assert_array_equal(run_litert(serialize(transload.lower(made, "tfl")), arrays)[0], wanted)

@@ -18,13 +18,17 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.ops import TOP
 
-from .common import A_STEP_AWAY, constant, dequantized, emit, left_float, quant
+from .common import A_STEP_AWAY, constant, dequantized, emit, left_float, quant, real
 
 __all__ = ["table_for"]
 
 _OF_INTEGERS = frozenset(f"top.{name}" for name in (
     "Add", "Sub", "Mul", "SquaredDifference", "PRelu", "LeakyRelu", "Interp", "AvgPool", "MaxPool"))
 """Ops that are integer arithmetic everywhere: through floats they would give other integers."""
+
+_WITHOUT_BOUNDS = frozenset(f"top.{name}" for name in (
+    "Div", "FloorDiv", "Pow", "Reciprocal", "Rsqrt", "Exp", "Sinh", "Cosh", "Tan"))
+"""Ops whose results may be any number, or infinite, however small their operands are."""
 
 _KEPT = frozenset(("top.Bitcast", "top.Cast", "top.Weight"))
 
@@ -98,6 +102,18 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     attributes = {key: value for key, value in op.attributes.items() if key != "rounding"}
     made = rw.create(op.name, operands, types, attributes)
     results = [
-        emit(rw, "quantize", new, like=old) if quant(old) is not None else new
+        emit(rw, "quantize", _held(op, rw, new, quant(old)), like=old) if quant(old) is not None else new
         for old, new in zip(op.results, made.results, strict=True)]
     return results if len(results) != 1 else results[0]
+
+
+def _held(op: Op, rw: Rewriter, value: Value, target: Any) -> Value:
+    """Floats that QUANTIZE saturates rightly: it casts to 32 bits first, which makes the least or any number of what is beyond.
+
+    Which operand is on which side says what becomes of NaN: the least number, as onnxruntime has it.
+    """
+    if op.name not in _WITHOUT_BOUNDS or not target.per_tensor:
+        return value
+    low, high = ((end - target.zero_point) * target.scale for end in (target.storage_min, target.storage_max))
+    below = emit(rw, "minimum", real(rw, high, value), value, like=value)
+    return emit(rw, "maximum", below, real(rw, low, value), like=value)
