@@ -18,7 +18,7 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
-from .kinds import ITERABLE, MODULE, TEXT, Kind, is_iterable, takes
+from .kinds import ITERABLE, MODULE, TEXT, Kind, is_iterable, listed, takes
 from .passes.needed import keep_needed
 from .plugin_host import host
 from .roles import hub
@@ -32,7 +32,7 @@ _APART = "extract from the model as its file has it (`transload.load`), where ea
 
 Names = Iterable[str] | Mapping[str, str]
 """Names of tensors, or these and the names that they are to have."""
-_NAMES = Kind("names of tensors", lambda value: ITERABLE.fits(value) or TEXT.fits(value))
+_NAMES = Kind("names of tensors", lambda value: ITERABLE.fits(value) or TEXT.fits(value), taken=listed)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .errors import UsageError, written
+from .kinds import is_truth
 from .suggest import nearest
 
 __all__ = [
@@ -74,8 +75,7 @@ def typed(name: str, value: Any, wanted: type | tuple[str, ...]) -> Any:
 
 def _of_type(name: str, value: Any, wanted: type) -> Any:
     """A value that is no text, as its option's type has it; `UsageError` where it is of another."""
-    is_bool = isinstance(value, bool) or type(value).__name__ == "bool"  # numpy's
-    fits = is_bool if wanted is bool else not is_bool and isinstance(value, _NUMBERS.get(wanted, wanted))
+    fits = is_truth(value) if wanted is bool else not is_truth(value) and isinstance(value, _NUMBERS.get(wanted, wanted))
     if not fits:
         raise _mistyped(name, _WORDS[wanted], value)
     try:

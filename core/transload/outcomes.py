@@ -19,7 +19,7 @@ from .classes import is_a
 from .errors import Finding, class_name, written
 from .guard import FOREIGN, PluginInfo, failure, goes_through, said
 from .json_text import LEVELS, of_json_text, plain
-from .kinds import is_iterable
+from .kinds import is_iterable, is_truth
 from .lending import copied, owned, read_only
 from .plugin import Emitted, EmittedPart, Quantized
 
@@ -241,12 +241,7 @@ def in_order(outcome: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]
 
 
 def no_answer(outcome: Any) -> str | None:
-    return None if _is_bool(outcome) else f"gives {a_kind(outcome)}, where True or False is wanted"
-
-
-def _is_bool(outcome: Any) -> bool:
-    """Whether something is True or False, or numpy's."""
-    return isinstance(outcome, bool) or type(outcome).__name__ in ("bool", "bool_")
+    return None if is_truth(outcome) else f"gives {a_kind(outcome)}, where True or False is wanted"
 
 
 def _no_tolerances(outcome: Any) -> str | None:
@@ -294,7 +289,7 @@ def _ours(outcome: Any) -> Any:
 
 def _no_change(outcome: Any) -> str | None:
     """A pass that is written as a generator, say, did nothing."""
-    done = outcome is None or isinstance(outcome, int) or _is_bool(outcome)
+    done = outcome is None or isinstance(outcome, int) or is_truth(outcome)
     return None if done else f"gives {a_kind(outcome)}, where is wanted whether it changed the module"
 
 

@@ -115,6 +115,33 @@ def test_an_array_of_no_dimensions_is_no_list(call: Callable[[Any], Any], given:
         call(given)
 
 
+def test_texts_may_be_gone_through_once(model: Path, tmp_path: Path) -> None:
+    """"a part of a model needs an output": looking at what a generator gives had used it up."""
+    module, names = transload.load(model), list(transload.load(model).outputs)
+
+    def once() -> Any:
+        return (name for name in names)
+
+    assert list(transload.extract(module, outputs=once()).outputs) == names
+    assert list(transload.load(model, outputs=once()).outputs) == names
+    made = transload.convert(model, "tosa", tmp_path / "out", outputs=once(), excepts=iter([]), tolerance=iter(["cos=0.9"]))
+    assert made.verification is not None and made.verification.status == "passed"
+    assert transload.compare(model, tmp_path / "out", outputs=once(), excepts=iter([]))
+    with pytest.raises(UsageError, match="takes a list of texts as outputs"):
+        transload.load(model, outputs=iter([5]))
+
+
+def test_truths_of_numpy(model: Path, tmp_path: Path) -> None:
+    """`verify must be 'yes', 'no' or 'require', not np.True_`."""
+    for number, verify in enumerate((np.bool_(True), np.bool_(False))):
+        given: dict[str, Any] = {"verify": verify, "fuse_preprocess": np.bool_(False)}
+        made = transload.convert(model, "tosa", tmp_path / str(number), **given)
+        assert (made.verification is not None) == bool(verify)
+    for one in transload.convert_all([model], "tosa", tmp_path / "all", verify=np.bool_(False), anew=np.bool_(True), workers=1):
+        assert one.error is None
+    assert transload.Preprocess(keep_aspect_ratio=np.bool_(True)).keep_aspect_ratio is True  # type: ignore[arg-type]
+
+
 def test_kinds() -> None:
     @takes(path=PATH, table=MAPPING, names=TEXTS)
     def function(path: Any, table: Any = None, *, names: Any = ()) -> Any:
@@ -126,6 +153,7 @@ def test_kinds() -> None:
     for given, named in ((["x", 5], {}), ([5], {}), (["x"], {"table": []}), (["x"], {"names": [1]}), (["x"], {"names": None})):
         with pytest.raises(UsageError):
             function(*given, **named)
+    assert function("x", names=iter("ab"))[2] == ["a", "b"] and function("x", {}, names=iter([]))[2] == []
     with pytest.raises(TypeError):
         function()
     assert np.int64(3).__index__() == 3

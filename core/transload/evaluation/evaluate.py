@@ -41,6 +41,7 @@ from ..kinds import (
     TEXTS,
     WHOLE,
     Kind,
+    listed,
     takes,
 )
 from ..plugin import Score, resolve
@@ -109,7 +110,7 @@ def shown(name: str, found: Estimate) -> str:
     return f"{text} {unit}".strip()
 
 
-_CLASSES = Kind("names of classes, or their file,", lambda value: PATH.fits(value) or TEXTS.fits(value))
+_CLASSES = Kind("names of classes, or their file,", lambda value: PATH.fits(value) or TEXTS.fits(value), taken=listed)
 _MODELS = Kind("models", lambda value: isinstance(value, Module) or PATH.fits(value) or ITERABLE.fits(value))
 
 

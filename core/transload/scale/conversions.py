@@ -178,7 +178,7 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in asked if name not in _ASKED]
     if unknown:
         raise UsageError(f"{unknown[0]} is not for many models at once", hint=f"arguments: {', '.join(_ASKED)}")
-    need_kinds(convert, asked, "convert_all")
+    asked = need_kinds(convert, asked, "convert_all")
     data, preprocess, tolerance = asked.get("data"), asked.get("preprocess"), asked.get("tolerance")
     here = current_directory() or Path()
     made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}
