@@ -140,14 +140,17 @@ def test_what_no_binary_can_say_is_no_chip(tmp_path: Path, old: str, new: str, w
 def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once() -> None:
     content = toml_table((FOLDER / "tp-tiny.toml").read_text())
     content["operations"] |= {"conv2": ["int8"], "Matmul": ["int8"], "slice": ["byte"], "acme.sharpen": ["int8"]}
+    content["operations"] |= {"tpu.pad": ["int8"], "top.Sofplus": ["int8"], "top.Relu": ["int8"]}
     content["compute"]["mac"] = {}
     with pytest.raises(ChipError) as caught:
         chip_of(content, "bad.toml")
     found = {finding.what: finding for finding in caught.value.findings}
     assert set(found) == {"operations", "compute.mac"} and found["compute.mac"].hint == "did you mean macs?"
-    for said in ("conv2: is no operation; did you mean conv2d?", "did you mean matmul?", "slice: 'byte'"):
+    for said in ("conv2: is no operation; did you mean conv2d?", "did you mean matmul?", "slice: 'byte'",
+                 "acme.sharpen: is of dialect 'acme', which no plugin registers", "tpu.pad: is written without the dialect: pad",
+                 "top.Sofplus: is no operation; did you mean top.Softplus?"):
         assert said in found["operations"].why
-    assert "acme" not in found["operations"].why  # its plugin knows
+    assert "top.Relu" not in found["operations"].why  # which is an op that there is
 
 
 def test_what_may_be_none_is_told_so() -> None:

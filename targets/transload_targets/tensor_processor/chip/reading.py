@@ -11,6 +11,7 @@ from typing import Any
 
 from transload.errors import Finding, ReadError, UsageError
 from transload.files import need_file
+from transload.suggest import nearest
 from transload.toml_text import MAX_BYTES, toml_table
 
 from .description import DTYPES, ROUNDINGS, WIDEST, Chip
@@ -221,16 +222,27 @@ def _operations(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def _is_known(operation: str) -> bool:
-    """True of an operation that something computes, or of another dialect, whose plugin may be away; `ValueError` otherwise."""
+    """True of an operation of ours that something computes, and of one that another dialect declares; `ValueError` otherwise."""
     from transload.plugin_host import host
 
     from ..arithmetic import OPERATIONS
 
-    if "." not in operation and host().facts("operation")[f"tpu.{operation}"] is None:
-        names = sorted(name.partition(".")[2] for name in OPERATIONS)
-        near = difflib.get_close_matches(operation.lower(), names, 1)
-        raise ValueError(f"is no operation; did you mean {near[0]}?" if near else f"is no operation of {', '.join(names)}")
-    return True
+    dialect, dot, name = operation.partition(".")
+    if dialect == "tpu":  # which no lowering asks for by that name
+        raise ValueError(f"is written without the dialect: {name}")
+    if not dot:
+        if host().facts("operation")[f"tpu.{operation}"] is not None:
+            return True
+        known = sorted(each.partition(".")[2] for each in OPERATIONS)
+    else:
+        declared = host().dialect(dialect)
+        if declared is None:
+            raise ValueError(f"is of dialect {dialect!r}, which no plugin registers{host().absent()}")
+        if operation in declared.ops:
+            return True
+        known = sorted(declared.ops)
+    near = nearest(operation, known)
+    raise ValueError(f"is no operation; did you mean {near}?" if near else f"is no operation of {', '.join(known)}")
 
 
 def _each(table: Mapping[str, Any], read: Callable[[str, Any], Any]) -> dict[str, Any]:
