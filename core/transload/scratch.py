@@ -36,6 +36,8 @@ _LONGEST = 60.0
 """Seconds to wait for who replaces files in a folder, which takes less than one: who was stopped may hold it for ever."""
 _PAUSE = 0.002
 """Seconds between two looks at a folder that is held."""
+_TRIES = 100
+"""Folders that are made, or looked for, one after the other, each of which another process takes away: some at most, ever."""
 
 
 @contextmanager
@@ -81,15 +83,17 @@ class ScratchFolder:
 
     def _make(self, parent: Path, staying: Callable[[Path], AbstractContextManager[None]]) -> None:
         remove_abandoned(parent)
-        while True:
+        for _ in range(_TRIES):
             with staying(parent):
                 self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
             with suppress(FileNotFoundError):  # another process may take it for abandoned, before it is held
                 self._hold = Hold(self.path, shared=True)
                 if self.path.exists():
                     _in_use.add(self)
-                    break
+                    return
+                shutil.rmtree(self.path, ignore_errors=True)  # where it is there all the same, nothing stays of it
                 self._hold.let_go()
+        raise _never_stays(parent)
 
     def remove(self) -> None:
         """Remove the folder with what is in it, where it is still there, and let go of it; that is not for a forked process."""
@@ -213,7 +217,7 @@ def locked(folder: Path) -> Iterator[None]:
 @contextmanager
 def _staying(folder: Path) -> Iterator[None]:
     """Hold a folder for a moment in which nobody is to take it away. Raises `FileNotFoundError` where it is gone."""
-    while True:
+    for _ in range(_TRIES):
         try:
             held = Hold(folder, shared=True, patience=_PATIENCE)
         except BlockingIOError:
@@ -225,6 +229,13 @@ def _staying(folder: Path) -> Iterator[None]:
                 return
         finally:
             held.let_go()
+    raise _never_stays(folder)
+
+
+def _never_stays(folder: Path) -> TransloadError:
+    return TransloadError(
+        f"{_TRIES} times what was made in {folder}, or this itself, was gone before it could be held",
+        hint="another program removes it, or a plugin changes how Python sees files (`TRANSLOAD_PLUGINS=-NAME` leaves it out)")
 
 
 def remove_abandoned(parent: Path) -> None:

@@ -221,3 +221,16 @@ def test_of_the_look_for_a_place_nothing_stays_that_nobody_knows_of(tmp_path: Pa
     monkeypatch.setenv("TMP", str(good))
     assert system_folder() == good and tempfile.gettempdir() == str(good)
     assert [each.name.startswith(PREFIX) for each in names] == [True] and not [*good.iterdir()]
+
+
+def test_a_folder_that_never_stays_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin that replaces `Path.exists` had folders made without end."""
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "exists", lambda self, **how: False)
+        with pytest.raises(TransloadError, match=r"100 times what was made in .* was gone before it could be held"):
+            ScratchFolder(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os.path, "samestat", lambda a, b: False)
+        with pytest.raises(TransloadError, match="gone before it could be held"):
+            ScratchFolder(tmp_path)
+    assert not list(tmp_path.iterdir())
