@@ -35,9 +35,11 @@ from .errors import (
     unwhole,
 )
 from .files import current_directory, mask_of_process
+from .importing import Imports
 from .interrupts import TRACEBACK, is_interrupt
 from .lending import owned
 from .shortage import MEMORY, MORE, shortage
+from .streams import Streams
 
 if TYPE_CHECKING:
     from .ir.core import Op
@@ -55,7 +57,6 @@ OURS = (TransloadError, KeyboardInterrupt)
 else, and what is no fault of its."""
 _IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Packages of Python that import others: no plugin has a line there."""
-_STREAMS = ("stdin", "stdout", "stderr")
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
@@ -334,16 +335,17 @@ def process_kept(streams: bool = False) -> Iterator[None]:
     """Stand where we stood when a plugin is done, as paths of the others are from there, recurse as deep, and permit as much.
 
     Files that are written later have the permissions that whoever started the process gives. Standard streams are put back
-    where none is left; with `streams` in any case, where nobody is to have exchanged them meanwhile in another thread.
+    where none is left; with `streams` in any case, made anew where they were closed, and with what their descriptors lead to:
+    where nobody is to have exchanged them meanwhile in another thread. With those goes what is imported from (`Imports`).
     """
     before, depth, mask = current_directory(), sys.getrecursionlimit(), mask_of_process()
-    known = {name: getattr(sys, name, None) for name in _STREAMS}
+    standard, imports = Streams(held=streams), Imports() if streams else None
     try:
         yield
     finally:
-        for name, stream in known.items():
-            if streams or getattr(sys, name, None) is None:
-                setattr(sys, name, stream)
+        standard.put_back()
+        if imports is not None:
+            imports.put_back()
         _recurse(depth)
         if mask_of_process() != mask:
             os.umask(mask)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,7 @@ class PluginRegistry:
                 plugin = point.load()
         except FOREIGN as error:
             if is_interrupt(error):
+                _note_loading(error, info)
                 raise
             info.blame_for("", error)
         if _is_being_imported(info.module):  # its hooks are not there yet, nor what the entry point names
@@ -366,6 +368,7 @@ class PluginRegistry:
                 wrong = self._not_run(call(register))
         except FOREIGN as error:
             if is_interrupt(error):
+                _note_loading(error, plugin.info)
                 raise
             plugin.info.blame_for(hook, error)
             return register.given, False
@@ -482,3 +485,10 @@ def _info_of(point: EntryPoint) -> PluginInfo:
     if distribution is not None:
         return PluginInfo(point.name, *named(distribution), point.value)
     return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
+
+
+def _note_loading(error: BaseException, info: PluginInfo) -> None:
+    """Note at Ctrl-C, or what a plugin raises as if it were that, during what it came."""
+    with suppress(Exception):  # of a class of the plugin's own
+        error.__notes__ = [*getattr(error, "__notes__", ()), (
+            f"and plugin {info.name!r} was being loaded (`TRANSLOAD_PLUGINS=-{info.name}` leaves it out)")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -77,6 +78,55 @@ def test_what_a_plugin_sets_as_it_is_loaded_is_put_back(where: str, tmp_path: Pa
     finally:
         sys.modules.pop("leaves_for_test", None)
         sys.setrecursionlimit(state[-1])
+
+
+@pytest.mark.parametrize("where", [
+    "sys.stdout.close()", "sys.__stdout__.close()", "os.close(1)", "sys.stdout.close(); os.close(1)",
+    "os.close(1); os.open(__file__, 0)", "os.dup2(2, 1)"])
+@pytest.mark.parametrize("call", [
+    "from transload.cli import main; main(['plugins', *sys.argv[1:]])",
+    "import transload; print(transload.host().metrics['left'].name, flush=True)"])
+def test_standard_output_that_a_plugin_closes_is_made_anew(where: str, call: str, tmp_path: Path) -> None:
+    """`transload plugins` ended as a defect of ours: I/O operation on closed file."""
+    for more in ([], ["--json"]):
+        done = _process(tmp_path, LEAVES.format(where=where), call, *more)
+        assert (done.returncode, done.stderr) == (0, "") and "left" in done.stdout, done
+
+
+def _process(folder: Path, source: str, call: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a program does where a plugin of this source is installed."""
+    (folder / "leaves_for_test.py").write_text(source)
+    installed = folder / "leaves-1.dist-info"
+    installed.mkdir(exist_ok=True)
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: leaves\nVersion: 1\n")
+    (installed / "entry_points.txt").write_text("[transload]\nleaves = leaves_for_test\n")
+    return subprocess.run(
+        [sys.executable, "-c", f"import sys; {call}", *arguments], env={**os.environ, "PYTHONPATH": str(folder)},
+        capture_output=True, text=True, timeout=60)
+
+
+MAIN = "from transload.cli import main; main(['plugins'])"
+
+
+@pytest.mark.parametrize("where", [
+    "sys.path[:] = []; sys.meta_path[:] = []", "sys.path = sys.meta_path = None", "sys.path_hooks.clear(); sys.path = []"])
+def test_what_a_plugin_takes_of_where_modules_come_from_is_put_back(where: str, tmp_path: Path) -> None:
+    """Every command ended in a traceback: what tells of errors is imported where there is one."""
+    done = _process(tmp_path, LEAVES.format(where=where), MAIN)
+    assert (done.returncode, done.stderr) == (0, "") and "left" in done.stdout
+
+
+def test_a_plugin_by_which_nothing_is_imported_is_told(tmp_path: Path) -> None:
+    done = _process(tmp_path, "import builtins\ndef none(*a, **k): raise ImportError('none')\nbuiltins.__import__ = none", MAIN)
+    assert done.returncode == 1 and "leaves_for_test.py:2" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("source", [
+    "raise KeyboardInterrupt", LEAVES.format(where="raise KeyboardInterrupt").replace("\nraise KeyboardInterrupt", "")])
+def test_an_interrupt_that_no_signal_brought_is_told_with_the_plugin(source: str, tmp_path: Path) -> None:
+    done = _process(tmp_path, source, MAIN)
+    assert done.returncode == 130
+    assert done.stderr.strip().startswith("interrupted: no signal came, and plugin 'leaves' was being loaded"), done.stderr
 
 
 def _state() -> tuple[Any, ...]:

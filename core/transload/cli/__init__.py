@@ -33,8 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     Signals(json=_gives_json(given))
     try:
         code = run(given)
-    except KeyboardInterrupt:  # of somebody's own: a signal has ended the process before
-        errors.write("interrupted\n")
+    except KeyboardInterrupt as error:  # of somebody's own: a signal has ended the process before
+        errors.write("".join(["interrupted", *(f": no signal came, {note}" for note in getattr(error, "__notes__", ())), "\n"]))
         code = 130
     except (MemoryError, ImportError, SystemError, RuntimeError, OSError) as error:
         lack = shortage(error)
@@ -118,6 +118,9 @@ def _completed(session: Session) -> int:
 
 
 def _outcome(arguments: list[str], session: Session) -> int:
+    from ..importing import Imports
+
+    imports = Imports()  # of now: a plugin may have nothing be imported any more, and what tells of that is imported then
     try:
         from ..apart import inputs_kept
         from .answer import COMPLETION
@@ -132,6 +135,7 @@ def _outcome(arguments: list[str], session: Session) -> int:
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a plugin's own kind of exception may be no Exception
+        imports.put_back(function=True)
         from ..classes import is_a
         from .endings import ending
         from .show import show_traceback

@@ -18,6 +18,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from ..streams import is_on, reopened
+
 __all__ = ["Output", "Signals", "answering", "encodable", "note_written", "open_streams", "written"]
 
 _PLAIN = {"→": "->", "…": "...", "•": "*", "×": "x", "−": "-", "–": "-", "’": "'"}
@@ -46,13 +48,16 @@ class Output:
     `lost` is the error, but for a reader who had enough (`| head`).
     """
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, number: int | None = None) -> None:
         self._stream = stream
+        self._number = number
+        """The descriptor that it is on, where it can be made anew on that once it is closed."""
         self._dropped = False
         self.lost: OSError | None = None
 
     def write(self, text: str) -> int:
         if not self._dropped:
+            self._open_again()
             try:
                 self._stream.write(text)
             except OSError as error:
@@ -67,6 +72,7 @@ class Output:
 
     def flush(self) -> None:
         if not self._dropped:
+            self._open_again()
             try:
                 self._stream.flush()
             except OSError as error:
@@ -84,7 +90,13 @@ class Output:
             os.dup2(null, self._stream.fileno())
             os.close(null)
 
+    def _open_again(self) -> None:
+        """Make the stream anew where somebody has closed it, as a plugin does."""
+        if self._number is not None and self._stream.closed:
+            self._stream = reopened(self._stream, self._number)
+
     def __getattr__(self, name: str) -> Any:
+        self._open_again()
         return getattr(self._stream, name)
 
 
@@ -96,7 +108,7 @@ def open_streams() -> tuple[Output, Output]:
         stream = getattr(sys, name) or open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - to the end
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="transload")
-        setattr(sys, name, Output(stream))
+        setattr(sys, name, Output(stream, number if is_on(stream, number) else None))
     return sys.stdout, sys.stderr  # type: ignore[return-value]
 
 
