@@ -157,9 +157,10 @@ def clip(op: Any, p: Program) -> Argument:
 def softmax(op: Any, p: Program) -> Argument:
     """Of the logarithm: `x - log(sum(exp(x)))`."""
     x = p.of(op.input) if op.beta == 1.0 else p("mul", x=p.of(op.input), y=scalar(op.beta, op.input))
+    axis = op.axis % op.input.rank
     if not op.log:
-        return p("softmax", x=x, axis=op.axis)
-    return p("sub", x=x, y=p("reduce_log_sum_exp", x=x, axes=[op.axis], keep_dims=True))
+        return p("softmax", x=x, axis=axis)
+    return p("sub", x=x, y=p("reduce_log_sum_exp", x=x, axes=[axis], keep_dims=True))
 
 
 # --- several operands
@@ -232,7 +233,7 @@ def reduction(op: Any, p: Program) -> Argument:
         raise Unsupported(f"Core ML has no {op.mode}")
     if op.input.element == BOOL:
         raise Unsupported("Core ML reduces numbers, and this are truth values", "cast to integers")
-    return p(name, x=p.of(op.input), axes=list(op.axes), keep_dims=bool(op.keepdims))
+    return p(name, x=p.of(op.input), axes=[axis % op.input.rank for axis in op.axes], keep_dims=bool(op.keepdims))
 
 
 @emits("Arg")
@@ -240,12 +241,13 @@ def arg(op: Any, p: Program) -> Argument:
     if op.select_last_index:
         raise Unsupported("Core ML gives the first of equal elements, not the last")
     return p("reduce_argmax" if str(op.mode) == "ArgMax" else "reduce_argmin",
-             x=p.of(op.input), axis=op.axis, keep_dims=bool(op.keepdims))
+             x=p.of(op.input), axis=op.axis % op.input.rank, keep_dims=bool(op.keepdims))
 
 
 @emits("CumSum")
 def cumsum(op: Any, p: Program) -> Argument:
-    return p("cumsum", x=p.of(op.input), axis=op.axis, exclusive=bool(op.exclusive), reverse=bool(op.reverse))
+    return p("cumsum", x=p.of(op.input), axis=op.axis % op.input.rank, exclusive=bool(op.exclusive),
+             reverse=bool(op.reverse))
 
 
 def _vector(p: Program, value: Value | None, rank: int, axis: int) -> Argument:
@@ -307,7 +309,8 @@ def group_norm(op: Any, p: Program) -> Argument:
 def over_root(op: Any, p: Program) -> Argument:
     """`x / sqrt(mean(x^2) + eps)`; `x / sqrt(max(sum(x^2), eps))`."""
     x, is_mean = p.of(op.input), op.name == "top.RMSNorm"
-    axes = list(range(op.axis % op.input.rank, op.input.rank)) if is_mean else list(op.axes)
+    rank = op.input.rank
+    axes = list(range(op.axis % rank, rank)) if is_mean else [axis % rank for axis in op.axes]
     total = p("reduce_mean" if is_mean else "reduce_sum", x=p("mul", x=x, y=x), axes=axes, keep_dims=True)
     total = p("add" if is_mean else "maximum", x=total, y=scalar(op.eps, op.input))
     y = p("real_div", x=x, y=p("sqrt", x=total))

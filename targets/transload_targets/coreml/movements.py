@@ -115,12 +115,12 @@ def tile(op: Any, p: Program) -> Argument:
 
 @emits("Concat")
 def concat(op: Any, p: Program) -> Argument:
-    return activated(op, p, p("concat", values=[p.of(value) for value in op.inputs], axis=op.axis))
+    return activated(op, p, p("concat", values=[p.of(value) for value in op.inputs], axis=op.axis % op.output.rank))
 
 
 @emits("Pack")
 def pack(op: Any, p: Program) -> Argument:
-    return p("stack", values=[p.of(value) for value in op.inputs], axis=op.axis)
+    return p("stack", values=[p.of(value) for value in op.inputs], axis=op.axis % op.output.rank)
 
 
 @emits("Split")
@@ -165,12 +165,14 @@ def pad(op: Any, p: Program) -> Argument:
 
 @emits("Reverse")
 def reverse(op: Any, p: Program) -> Argument:
-    return p("reverse", x=p.of(op.input), axes=list(op.axes))
+    return p("reverse", x=p.of(op.input), axes=[axis % op.input.rank for axis in op.axes])
 
 
 @emits("ReverseSequence")
 def reverse_sequence(op: Any, p: Program) -> Argument:
-    return p("reverse_sequence", x=p.of(op.input), lengths=p.of(op.lengths), seq_axis=op.seq_axis, batch_axis=op.batch_axis)
+    rank = op.input.rank
+    return p("reverse_sequence", x=p.of(op.input), lengths=p.of(op.lengths), seq_axis=op.seq_axis % rank,
+             batch_axis=op.batch_axis % rank)
 
 
 @emits("Depth2Space")
@@ -213,15 +215,17 @@ def _positions(op: Any, p: Program, size: int) -> Argument:
 
 @emits("Gather")
 def gather(op: Any, p: Program) -> Argument:
-    size = op.input.static_shape[op.axis % op.input.rank]
-    return p("gather", x=p.of(op.input), indices=_positions(op, p, size), axis=op.axis, batch_dims=op.batch_dims,
+    axis = op.axis % op.input.rank
+    size = op.input.static_shape[axis]
+    return p("gather", x=p.of(op.input), indices=_positions(op, p, size), axis=axis, batch_dims=op.batch_dims,
              validate_indices=False)
 
 
 @emits("GatherElements")
 def gather_elements(op: Any, p: Program) -> Argument:
-    size = op.input.static_shape[op.axis % op.input.rank]
-    return p("gather_along_axis", x=p.of(op.input), indices=_positions(op, p, size), axis=op.axis, validate_indices=False)
+    axis = op.axis % op.input.rank
+    size = op.input.static_shape[axis]
+    return p("gather_along_axis", x=p.of(op.input), indices=_positions(op, p, size), axis=axis, validate_indices=False)
 
 
 @emits("GatherND")
@@ -249,15 +253,16 @@ def scatter_nd(op: Any, p: Program) -> Argument:
 
 @emits("TopK")
 def topk(op: Any, p: Program) -> list[Argument]:
-    made: list[Argument] = p("topk", 2, x=p.of(op.input), k=op.k, axis=op.axis, ascending=not op.largest, sort=bool(op.sorted))
+    made: list[Argument] = p("topk", 2, x=p.of(op.input), k=op.k, axis=op.axis % op.input.rank, ascending=not op.largest,
+                             sort=bool(op.sorted))
     return made
 
 
 @emits("OneHot")
 def one_hot(op: Any, p: Program) -> Argument:
     ends = [_number(value) for value in (op.on_value, op.off_value)]
-    return p("one_hot", indices=_positions(op, p, op.depth), one_hot_vector_size=op.depth, axis=op.axis,
-             on_value=scalar(ends[0], op.on_value), off_value=scalar(ends[1], op.on_value))
+    return p("one_hot", indices=_positions(op, p, op.depth), one_hot_vector_size=op.depth,
+             axis=op.axis % op.output.rank, on_value=scalar(ends[0], op.on_value), off_value=scalar(ends[1], op.on_value))
 
 
 def _number(value: Value) -> float:

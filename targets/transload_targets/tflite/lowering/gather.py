@@ -120,10 +120,11 @@ def one_hot(op: OneHot, rw: Rewriter) -> Value:
     depth = constant(rw, np.asarray(op.depth, np.int32))
     target = op.output.element
     on, off = (reshape(rw, retyped(rw, value, target), ()) for value in (op.on_value, op.off_value))
+    axis = axes_of((op.axis,), op.output.rank)[0]
     if isinstance(target, QuantType) and target.storage == I16:
-        made = emit(rw, "one_hot", indices, depth, int32(rw, on), int32(rw, off), like=op.output, element=I32, axis=op.axis)
+        made = emit(rw, "one_hot", indices, depth, int32(rw, on), int32(rw, off), like=op.output, element=I32, axis=axis)
         return emit(rw, "cast", made, like=op.output)
-    return emit(rw, "one_hot", indices, depth, on, off, like=op.output, axis=op.axis)
+    return emit(rw, "one_hot", indices, depth, on, off, like=op.output, axis=axis)
 
 
 @TABLE("top.TopK")
