@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BF16, F16, F32, FloatType, IntegerType, Op, Value, dtype_of
+from transload.ir import FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like
 from transload_hub.functions import erfc, expm1
@@ -70,46 +69,6 @@ def exponential_less_one(op: Op, rw: Rewriter) -> Value:
 def complementary_error_function(op: Op, rw: Rewriter) -> Value:
     """Erfc: what the error function lacks to 1."""
     return erfc(rw, op.operands[0])
-
-
-_LANCZOS = (0.99999999999980993227684700473478, 676.520368121885098567009190444019, -1259.13921672240287047156078755283,
-            771.3234287776530788486528258894, -176.61502916214059906584551354, 12.507343278686904814458936853,
-            -0.13857109526572011689554707, 9.984369578019570859563e-6, 1.50563273514931155834e-7)
-"""Coefficients of Lanczos' series for g = 7."""
-
-
-def _lanczos(rw: Rewriter, x: Value) -> tuple[Value, Value]:
-    """For arguments from 0.5 on, `z = x - 1`: the series `A(z)`, and `z + 7.5`."""
-    z = rw.emit("top.Sub", x, scalar_like(rw, x, 1))
-    series = scalar_like(rw, x, _LANCZOS[0])
-    for place, coefficient in enumerate(_LANCZOS[1:], 1):
-        below = rw.emit("top.Add", z, scalar_like(rw, x, place))
-        series = rw.emit("top.Add", series, rw.emit("top.Div", scalar_like(rw, x, coefficient), below))
-    return series, rw.emit("top.Add", z, scalar_like(rw, x, 7.5))
-
-
-@TABLE("Lgamma")
-def lgamma(op: Op, rw: Rewriter) -> Value:
-    """Lgamma by Lanczos' series; below 0.5 by the reflection `log(pi / |sin(pi x)|) - lgamma(1 - x)`."""
-    given = op.operands[0].element
-    x = cast(rw, op.operands[0], F32) if given in (F16, BF16) else op.operands[0]
-    is_low = rw.emit("top.Compare", x, scalar_like(rw, x, 0.5), mode="Less")
-    upper = rw.emit("top.Where", is_low, rw.emit("top.Sub", scalar_like(rw, x, 1), x), x)
-    series, t = _lanczos(rw, upper)
-    log_t = rw.emit("top.Log", t)
-    less_half = rw.emit("top.Sub", upper, scalar_like(rw, x, 0.5))
-    # (z + 1/2) log t - t, with t = z + 7.5, as (z + 1/2) (log t - 1) - 7: nothing large is subtracted.
-    power = rw.emit("top.Mul", less_half, rw.emit("top.Sub", log_t, scalar_like(rw, x, 1)))
-    rest = rw.emit("top.Add", rw.emit("top.Log", series), scalar_like(rw, x, math.log(math.tau) / 2 - 7))
-    above = rw.emit("top.Add", power, rest)
-    sine = rw.emit("top.Abs", rw.emit("top.Sin", rw.emit("top.Mul", _fraction(rw, x), scalar_like(rw, x, math.pi))))
-    below = rw.emit("top.Sub", scalar_like(rw, x, math.log(math.pi)), rw.emit("top.Add", rw.emit("top.Log", sine), above))
-    return cast(rw, rw.emit("top.Where", is_low, below, above), given)
-
-
-def _fraction(rw: Rewriter, x: Value) -> Value:
-    """How far x is above the whole number below it: sines of large multiples of pi are exact so."""
-    return rw.emit("top.Sub", x, rw.emit("top.Floor", x))
 
 
 @TABLE("PopulationCount")
