@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, Value
 from transload.rewrite import Rewriter
 from transload_hub.functions import erfc, expm1
+from transload_hub.special import bessel, digamma, erfinv, lgamma, ndtri
 
 from .elementwise import finite_range
 from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, splat, wide
@@ -87,6 +90,27 @@ def log_of_base(call: Call, rw: Rewriter) -> Value:
 def complementary_error_function(call: Call, rw: Rewriter) -> Value:
     """`1 - erf(x)`, exact where that is small."""
     return erfc(rw, cast(rw, call.self, call.element))
+
+
+def _digamma(rw: Rewriter, x: Value) -> Value:
+    """Infinite at 0, against the sign of the zero, where others have NaN."""
+    at_zero = rw.emit("top.Compare", x, number_like(rw, 0.0, x.element), mode="Equal")
+    return rw.emit("top.Where", at_zero, rw.emit("top.Neg", rw.emit("top.Reciprocal", x)), digamma(rw, x))
+
+
+_SERIES: dict[str, Callable[[Rewriter, Value], Value]] = {
+    "lgamma": lgamma, "special_gammaln": lgamma, "digamma": _digamma, "special_digamma": _digamma, "special_psi": _digamma,
+    "erfinv": erfinv, "special_erfinv": erfinv, "special_ndtri": ndtri,
+    "i0": partial(bessel, order=0, scaled=False), "special_i0": partial(bessel, order=0, scaled=False),
+    "special_i1": partial(bessel, order=1, scaled=False), "special_i0e": partial(bessel, order=0, scaled=True),
+    "special_i1e": partial(bessel, order=1, scaled=True),
+}
+
+
+@TABLE(*(f"{name}.default" for name in _SERIES), rounded="once")
+def by_series(call: Call, rw: Rewriter) -> Value:
+    """The gamma function's logarithm and its derivative, the inverses of erf and of the normal distribution, Bessel functions."""
+    return _SERIES[call.base](rw, cast(rw, call.self, call.element))
 
 
 @TABLE("logit.default", "special_logit.default")

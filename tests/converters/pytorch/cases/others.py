@@ -24,6 +24,7 @@ def fill(cases: Cases) -> None:
     _layers(cases)
     _numbers(cases)
     _differences(cases)
+    _series(cases)
 
 
 def _names(cases: Cases) -> None:
@@ -222,3 +223,20 @@ def _differences(cases: Cases) -> None:
     cases.add("special_xlogy.default", t(3, 4), t(4, lo=0.5, hi=2))
     cases.add("special_xlogy.other_scalar", t(3, 4), 2.5)
     cases.add("special_xlogy.self_scalar", 2.5, t(3, 4, lo=0.5, hi=3))
+
+
+def _series(cases: Cases) -> None:
+    """Near zero, at whole numbers and far from both."""
+    for name in ("lgamma", "special_gammaln", "digamma", "special_digamma", "special_psi"):
+        for low, high in ((-1e-6, 1e-6), (-4.5, 3.5), (0.9, 2.1), (5, 1e6)):
+            cases.add(f"{name}.default", t(4, 9, lo=low, hi=high))
+        cases.add(f"{name}.default", t(2, 5, d="i32", lo=-3, hi=4))
+    for name in ("erfinv", "special_erfinv", "special_ndtri"):
+        for low, high in ((0.0, 1e-6), (0.001, 0.999), (-0.5, 1.5)):
+            cases.add(f"{name}.default", t(4, 9, lo=low, hi=high))
+    for name in ("i0", "special_i0", "special_i0e", "special_i1", "special_i1e"):
+        for low, high in ((-1e-3, 1e-3), (-20, 20)):
+            cases.add(f"{name}.default", t(4, 9, lo=low, hi=high))
+    for name in ("lgamma", "digamma", "erfinv", "i0"):
+        for d in ("f16", "bf16"):
+            cases.add(f"{name}.default", t(3, 5, d=d, lo=0.1, hi=0.9))
