@@ -67,6 +67,8 @@ __all__ = ["Narrowing", "is_wide", "narrowing_of"]
 
 ARGUMENT: Interval = (-(1 << 30), (1 << 30) - 1)
 
+_SUMS = ("top.Add", "top.AddConst", "top.Neg", "top.Sub")
+
 HINT = ("`--option int64=assumed` narrows all integers that 32 bits do not hold (i64, ui64, ui32), if you know that they "
         "stay small; or limit them in the model (Clip, Min), or compute them in 32 bits")
 HINT_IF_ASSUMED = (
@@ -84,6 +86,8 @@ class Narrowing:
     """`top.Weight`s whose users need the low 32 bits of numbers that do not fit, not the nearest numbers that do."""
     unsigned: set[Op] = field(default_factory=set)
     """Ops whose operands are ui32 and may be 2**31 or more: their i32 are to be read as unsigned."""
+    wrapping: set[Op] = field(default_factory=set)
+    """Sums and differences that an i32 may not hold, of which it has the low bits."""
 
 
 def narrowing_of(module: Module, assumed: bool = False) -> Narrowing:
@@ -229,6 +233,9 @@ class _Analysis(Forward[Known]):
         exact = all(known.kind == EXACT or (known.kind & CLIPPED and inside(known.interval, width.outdone)) for known in counted)
         for result, interval in zip(op.results, intervals, strict=True):
             self._settle(op, result, interval, kind, blame, exact)
+        if op.name in _SUMS and not self.tentative and not all(
+                self.of(value).kind == EXACT for value in (*op.operands, *op.results) if is_wide(value.type)):
+            self.found.wrapping.add(op)
         return None
 
     def _operand(self, op: Op, index: int, need: int, of: Mapping[int, int]) -> Known:

@@ -81,8 +81,21 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
             for value, factor in zip(values, op.coeff, strict=True)]
     total = values[0]
     for value in values[1:]:
-        total = binary(rw, _ARITHMETIC[op.name], total, value)
+        total = _joined(rw, _ARITHMETIC[op.name], total, value, op)
     return finished(rw, _ordered(rw, total, op), op)
+
+
+def _joined(rw: Rewriter, name: str, a: Value, b: Value, op: Op) -> Value:
+    """An operator of two tensors. Sums and differences that wrap round, which ADD and SUB leave open, are those modulo 2**32.
+
+    Where the signs would have them overflow, that of `a` is turned, and then that of the result: either moves by 2**31.
+    """
+    if op not in sources().integers.wrapping or name not in ("add", "sub"):
+        return binary(rw, name, a, b)
+    differ = binary(rw, "bitwise_xor", a, b)
+    signs = differ if name == "sub" else unary(rw, "bitwise_not", differ)
+    turned = binary(rw, "bitwise_and", signs, like(rw, signs, -(1 << 31)))
+    return binary(rw, "bitwise_xor", binary(rw, name, binary(rw, "bitwise_xor", a, turned), b), turned)
 
 
 def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
@@ -96,7 +109,7 @@ def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
     x = widened(rw, op.input)
     if not x.is_float and op.const_val != int(op.const_val):
         raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
-    made = binary(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val))
+    made = _joined(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val), op)
     return finished(rw, made, op)
 
 
@@ -267,7 +280,7 @@ def negative(op: UnaryNumber, rw: Rewriter) -> Value:
     if x.is_float:
         return negate(rw, x)
     x = widened(rw, x)
-    return narrowed(rw, binary(rw, "sub", like(rw, x, 0), x), op)
+    return narrowed(rw, _joined(rw, "sub", like(rw, x, 0), x, op), op)
 
 
 @plain("top.Floor", "top.Ceil", "top.Round")

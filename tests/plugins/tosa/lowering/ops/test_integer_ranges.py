@@ -131,3 +131,25 @@ def test_subscripts_that_are_none_are_moved_nowhere() -> None:
         lambda rw, x: rw.emit("top.OneHot", x, *(rw.constant(np.array(n, np.int32)) for n in (1, 0)), depth=6)), "tosa")
     wanted = (np.where(indices < 0, indices + 6, indices)[:, None] == np.arange(6)).astype(np.int32)
     np.testing.assert_array_equal(run_module(module, [indices])[0], wanted)
+
+
+@pytest.mark.parametrize(("name", "attributes"), [("Add", {}), ("Sub", {}), ("Neg", {}), ("AddConst", {"const_val": 2147483646})])
+@pytest.mark.parametrize("dtype", [np.uint32, np.int64])
+def test_sums_of_which_the_low_bits_are_kept_wrap_round(name: str, attributes: dict[str, Any], dtype: Any) -> None:
+    """ADD and SUB leave open what is beyond i32: of ui32 all from 2^31 on, and of i64 what a cast to i32 cuts off."""
+    ends = np.array([0, 1, 5, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 5, 2**32 - 1], np.uint32).view(np.int32)
+    ends = ends if dtype == np.uint32 else np.array([-(1 << 30), -1, 0, 1, 5, (1 << 30) - 1], np.int32)
+    arrays = [grid.reshape(-1).astype(np.int32) for grid in np.meshgrid(ends, ends)][: 2 if name in ("Add", "Sub") else 1]
+
+    def make(rw: Any, *values: Any) -> Any:
+        if dtype == np.uint32:
+            return rw.emit(f"top.{name}", *values, **attributes)
+        for _ in range(3):  # 2^33
+            values = tuple(rw.emit("top.Add", value, value) for value in values)
+        return rw.emit("top.Cast", rw.emit(f"top.{name}", *values, **attributes), element=element_type_of(np.dtype(np.int32)))
+
+    types = [TensorType(array.shape, element_type_of(np.dtype(dtype))) for array in arrays]
+    module = build_module(types, make)
+    given = [array.view(np.uint32) if dtype == np.uint32 else array.astype(np.int64) for array in arrays]
+    (wanted,) = run(module, {f"x{place}": array for place, array in enumerate(given)}).values()
+    np.testing.assert_array_equal(run_module(lower(module, "tosa"), arrays)[0].view(wanted.dtype), wanted)
