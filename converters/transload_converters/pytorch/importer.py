@@ -213,9 +213,9 @@ class Importer:
         if unknown:
             self.problem(name, f"has arguments that it does not know: {', '.join(sorted(unknown))}")
         element = self._element(given, scope)
-        if element in NARROW and name.split(".")[-2] in _FACTORS:
+        if element in NARROW and (plain or name).split(".")[-2] in _FACTORS:
             number = given.get("other")
-            element = F32 if isinstance(number, float) and not is_one_of(element, number) else element
+            element = F32 if isinstance(number, int | float) and not is_one_of(element, number) else element
         operands: list[Value] = []
         segments: list[int] = []
         attributes: dict[str, Any] = {}

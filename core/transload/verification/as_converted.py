@@ -101,8 +101,9 @@ class AsConverted:
         yield from takewhile(
             lambda _: self._tied < MOST_TIED, in_time(choosing_inputs(*about, self.kinds.chosen, seed)))
         yield from self._reaching(seed)
-        if self._is_of_floats and not self.kinds.tolerance.is_of_sizes:
-            yield from filter(self._has_numbers, larger_inputs(*about, seed))
+        if self._is_of_floats:
+            pictures = not self.kinds.tolerance.is_of_sizes
+            yield from filter(self._has_numbers, in_time(larger_inputs(*about, seed, pictures)))
 
     @property
     def _is_of_floats(self) -> bool:

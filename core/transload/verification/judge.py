@@ -321,8 +321,7 @@ class Judge:
         These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
         gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.
         """
-        asks_larger = self.is_of_floats and not self.tolerance.is_of_sizes
-        larger = (((given,), _LARGER) for given in self.drawn.larger if asks_larger and told & judged)
+        larger = (((given,), _LARGER) for given in self.drawn.larger if self.is_of_floats and told & judged)
         turned = (((given,), _TURNED) for given in self.drawn.turned)
         for several, note in chain(((several, _REACHING) for several in self.drawn.reaching), turned, larger):
             for given in several:

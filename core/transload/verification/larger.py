@@ -39,9 +39,11 @@ MASKS = 1000.0
 """A factor or a limit as large as this makes a number out of a 0 or a 1 beside which all others vanish: it is of a mask."""
 
 
-def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
-    """Larger inputs, each of them to be judged. None where floats of 16 bits are computed with, whose roundings grow with them to
-    any size, and none where running costs much."""
+def larger_inputs(
+    source: Module, hub: Module | None, result: Module, seed: int, pictures: bool = True,
+) -> Iterator[dict[str, np.ndarray]]:
+    """Larger inputs, each of them to be judged, those as `pictures` last. None where floats of 16 bits are computed with,
+    whose roundings grow with them to any size, and none where running costs much."""
     if hub is None or has_short_floats(source, hub, result):
         return
     if any_rounds(hub.ops()):  # of one too large some runtimes make the greatest integer, others what bits are left
@@ -57,9 +59,10 @@ def larger_inputs(source: Module, hub: Module | None, result: Module, seed: int)
         yield random_inputs(source, hub, seed, far=dict.fromkeys(integers, -1))
     if integers:  # of a single number, one of all sizes is a small one more often than not
         yield random_inputs(source, hub, seed, far=above, evenly=True)
+    if not any_float or not pictures:
+        return
     for number, spread in enumerate(_OF_PICTURES if takes_little(work) else _OF_PICTURES[:1], 1):
-        if any_float:
-            yield random_inputs(source, hub, seed + _APART * number, spread=spread, far=above, side=1)
+        yield random_inputs(source, hub, seed + _APART * number, spread=spread, far=above, side=1)
 
 
 def _any_float(source: Module) -> bool:

@@ -126,7 +126,7 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed
     if judge.reference.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)
         judge.drawn.many = many_inputs(taken, hub, judge.result, seed, signed) if judge.is_of_floats else ()
-        judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed)
+        judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed, pictures=not judge.tolerance.is_of_sizes)
 
 
 def _who_judges(source: Module) -> tuple[Runtime | None, str]:

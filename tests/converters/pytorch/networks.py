@@ -369,7 +369,8 @@ class NarrowFloats(nn.Module):
         made = []
         for narrow in (x.half(), x.bfloat16()):
             other = narrow.flip(0)
-            made += [narrow * 0.1, narrow * 0.125, torch.floor_divide(narrow, 0.3),
+            made += [narrow * 0.1, narrow * 0.125, narrow * 2049, narrow * torch.tensor(2049), narrow * torch.tensor([257]),
+                     narrow.clone().mul_(0.1), torch.add(narrow, torch.tensor(0.1), alpha=0.3), torch.floor_divide(narrow, 0.3),
                      torch.add(narrow, other, alpha=0.3), torch.rsub(narrow, 0.7, alpha=0.3), narrow + 0.1, narrow**3,
                      F.softshrink(narrow, 0.3)]
         return tuple(each.float() for each in made)

@@ -12,7 +12,7 @@ from transload.ir import BOOL, F16, F32, F64, IntegerType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from ..schemas import NARROW, is_one_of
-from .table import AtenTable, Call, cast, common_element, is_float, number_like
+from .table import AtenTable, Call, cast, common_element, is_float, number_like, shape_of
 
 __all__ = ["TABLE", "pair"]
 
@@ -39,10 +39,12 @@ def add(call: Call, rw: Rewriter) -> Value:
 
     PyTorch rounds numbers and alpha to the result's own floats, and nothing else on the way.
     """
-    def rounded(number: Any) -> Value:
-        return cast(rw, number_like(rw, number, call.op.results[0].element), call.element)
+    def rounded(given: Any) -> Value:
+        if not isinstance(given, Value) or given.rank == 0:
+            given = _operand(given, rw, call.op.results[0].element)
+        return cast(rw, given, call.element)
 
-    a, b = (cast(rw, each, call.element) if isinstance(each, Value) else rounded(each) for each in (call.self, call.other))
+    a, b = rounded(call.self), rounded(call.other)
     alpha = call.alpha
     if call.element == BOOL:
         return rw.emit("top.LogicalOr", a, b)
@@ -54,12 +56,12 @@ def add(call: Call, rw: Rewriter) -> Value:
 
 
 def _factor_rounded(call: Call) -> str:
-    """Of 16-bit floats PyTorch multiplies and divides by a number of f32 in f32: it does not round the number before."""
+    """Of 16-bit floats PyTorch multiplies and divides by one number, whatever its type, in f32: it does not round that before."""
     if call.element not in NARROW:
         return "each"
     other = call.other
     if isinstance(other, Value):
-        finer = other.rank == 0 and is_float(other.element) and other.element not in NARROW
+        finer = math.prod(shape_of(other)) == 1 and other.element not in (call.element, BOOL)
     else:
         finer = not is_one_of(call.element, other)
     return "once" if finer else "each"
