@@ -189,6 +189,15 @@ def test_products_of_queries_and_keys_are_refused() -> None:
     _refused(fused, {"q": real(1, 3, 8)}, ["y", "qk"], r"output number 3 \('qk'\) is used")
 
 
+def test_caches_that_forget_are_refused() -> None:
+    """The oldest rows make room for new ones in them, which were passed over."""
+    fused = node("GroupQueryAttention", ["q", "k", "v", "", "", "n", "t"], ["y", "k2", "v2"], num_heads=4, kv_num_heads=2,
+                 sliding_window_cache=1, **MS)
+    inputs = {"q": real(1, 4, 32), "k": real(1, 4, 16), "v": real(1, 4, 16)}
+    inputs |= {"n": np.array([3], np.int32), "t": np.array(4, np.int32)}
+    _refused(fused, inputs, ["y", "k2", "v2"], "has sliding_window_cache 1")
+
+
 @pytest.mark.parametrize("mask", [(3,), (3, 5), (2, 4), (2, 4, 5)])
 def test_masks_of_other_shapes_are_refused(mask: tuple[int, ...]) -> None:
     fused = node("Attention", ["x", "w", "b", "m"], ["y"], num_heads=2, **MS)

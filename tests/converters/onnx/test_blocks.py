@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ConversionError
 from transload.ir import Module, QuantType, TensorType
 from transload_converters.onnx.runtime import open_model
 
-from tests.support.onnx_models import make_model, node
+from tests.support.onnx_models import make_model, node, read_model
 
 pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
@@ -339,6 +340,13 @@ def test_the_largest_number_as_the_least_integer(everywhere: Callable[..., Modul
         inputs = {"x": real(2, k)}
     constants: dict[str, Any] = {"w": stored, "s": scales, "i": np.array([4, 1])}
     everywhere(nodes, inputs, {name: constants[name] for name in nodes[0].input if name in constants}, atol=1e-6)
+
+
+def test_weights_that_are_packed_for_a_gpu_are_refused() -> None:
+    nodes = [node("MatMulNBits", ["x", "w", "s"], ["y"], K=16, N=2, bits=4, block_size=16, weight_prepacked=1, **MS)]
+    model = make_model(nodes, {"x": real(2, 16)}, ["y"], {"w": np.zeros((2, 1, 8), np.uint8), "s": np.ones((2, 1), np.float32)})
+    with pytest.raises(ConversionError, match="weights packed for a GPU"):
+        transload.legalize(read_model(model))
 
 
 @pytest.mark.parametrize(("scales", "zeros", "block", "told"), [

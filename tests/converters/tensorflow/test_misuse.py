@@ -45,6 +45,7 @@ def because(why: str, *arguments: Any, **more: Any) -> list[tuple[Any, str]]:
 
 
 @pytest.mark.parametrize(("case", "why"), [
+    *because("cuts off the bits of f32", "Cast", x(2), types="float32", DstT=each("float16", "bfloat16"), Truncate=True),
     *because("bits", "FakeQuantWithMinMaxArgs", x(2), num_bits=each(-3, 0, 17, 2**40)),
     *because("between", "FakeQuantWithMinMaxArgs", x(2), ways=[ {"min": 1.0, "max": 1.0}, {"min": float("nan")},
              {"max": float("inf")}]),

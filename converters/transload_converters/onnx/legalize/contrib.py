@@ -213,6 +213,8 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     rows, columns = need_attr(op, "N"), need_attr(op, "K")
     if bits not in (2, 4, 8) or operand(op, 4) is not None or block < 1:
         raise Unsupported(f"has {bits} bits in blocks of {block}, or a group index")
+    if attr(op, "weight_prepacked", 0):
+        raise Unsupported("has weights packed for a GPU", "export the model without packing weights beforehand")
     blocks = -(-columns // block)
     packed = np.asarray(rw.need_constant(need(op, 1), "the weights"))
     scales = np.asarray(rw.need_constant(need(op, 2), "the scales"))

@@ -84,7 +84,7 @@ def group_query_attention(op: Op, rw: Rewriter) -> list[Value]:
 
     As many of these as the lengths say: new ones take the places after them, in the room that the given ones leave, or behind.
     """
-    for name in ("smooth_softmax", "qk_output", "kv_cache_bit_width"):
+    for name in ("smooth_softmax", "qk_output", "kv_cache_bit_width", "sliding_window_cache"):
         if attr(op, name, 0) not in (0, -1, None):
             raise Unsupported(f"has {name} {attr(op, name)}")
     if any(operand(op, index) is not None for index in range(11, 17)) or attr(op, "causal", 1) != 1:

@@ -235,7 +235,12 @@ def bias_add_grad(op: Op, rw: Rewriter) -> Value:
 @TABLE("Cast")
 def cast_(op: Op, rw: Rewriter) -> Value:
     """Cast: numbers lose their fraction, and what is out of an integer's range wraps round, as C++ mostly does."""
-    return cast(rw, op.operands[0], stored(element_of(op)))
+    value, element = op.operands[0], stored(element_of(op))
+    floats = isinstance(value.element, FloatType) and isinstance(element, FloatType)
+    if attr(op, "Truncate", False) and floats and dtype_of(element).itemsize < dtype_of(value.element).itemsize:
+        raise Unsupported(f"cuts off the bits of {value.element} that {element} has not, where casts round",
+                          "cast without `Truncate`, if the last bits do not matter")
+    return cast(rw, value, element)
 
 
 @TABLE("Bitcast")
