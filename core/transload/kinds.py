@@ -16,6 +16,7 @@ from types import UnionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar
 
 from .errors import UsageError
+from .interrupts import interrupts_kept
 
 __all__ = [
     "CALLABLE", "FLAG", "ITERABLE", "LABELS", "LIMITS", "MAPPING", "MODEL", "MODULE", "PATH", "PREPROCESS", "SAMPLES",
@@ -68,10 +69,11 @@ def listed(value: Any) -> Any:
     if not isinstance(value, Iterator):
         return value
     found = []
-    for each in value:
-        found.append(each)
-        if not isinstance(each, str):
-            break
+    with interrupts_kept():  # which the caller's own code may be in
+        for each in value:
+            found.append(each)
+            if not isinstance(each, str):
+                break
     return found
 
 
