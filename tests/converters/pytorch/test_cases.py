@@ -70,6 +70,15 @@ def test_parts_that_are_shorter_are_filled_with_nothing_far_away(size: tuple[int
     np.testing.assert_array_equal(found[1], places)
 
 
+@pytest.mark.parametrize("dtype", ["f32", "i32", "i1"])
+def test_no_differences_leave_a_tensor_as_it_is(dtype: str) -> None:
+    """ATen returns it before it looks at what is put at its ends."""
+    cases = Cases()
+    cases.add("diff.default", t(3, 5, d=dtype), 0, -1, t(3, 1, d=dtype), t(3, 2, d=dtype))
+    x = cases.all[0].make()["self"]
+    np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [x])), cases.all[0])[0], x)
+
+
 @pytest.mark.parametrize(("op", "shape"), [
     ("det.default", (2, 3, 3)), ("linalg_det.default", (5, 5)), ("_linalg_det.default", (2, 4, 4))])
 def test_determinants(op: str, shape: tuple[int, ...]) -> None:

@@ -38,7 +38,13 @@ def _neighbours(rw: Rewriter, value: Value, axis: int) -> tuple[Value, Value]:
 
 @TABLE("diff.default")
 def diff(call: Call, rw: Rewriter) -> Value:
-    """Each less the one before it, `n` times; of truth values whether they differ. What is put at the ends comes first."""
+    """Each less the one before it, `n` times; of truth values whether they differ. What is put at the ends comes first.
+
+    No differences (`n` of 0) are the tensor, without what is put at its ends.
+    Source: ATen/native/ReduceOps.cpp, diff.
+    """
+    if not call.n:
+        return cast(rw, call.self, call.element)
     axis = axis_of(call.dim, len(shape_of(call.self)))
     parts = [cast(rw, part, call.element) for part in (call.prepend, call.self, call.append) if part is not None]
     value = parts[0] if len(parts) == 1 else rw.emit("top.Concat", *parts, axis=axis)
