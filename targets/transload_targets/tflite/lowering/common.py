@@ -207,6 +207,12 @@ def _transposed_one_by_one(rw: Rewriter, value: Value, order: Sequence[int]) -> 
     return value
 
 
+def negative_where_negative(rw: Rewriter, size: Value, x: Value, *, like: Value) -> Value:
+    """Floats, negated where `x` is below 0: of operators that tflite-micro has, too, which has no SIGN."""
+    is_below = emit(rw, "less", x, real(rw, 0.0, x), like=x, element=BOOL)
+    return emit(rw, "select_v2", is_below, emit(rw, "neg", size, like=size), size, like=like)
+
+
 # --- quantized types
 
 def same_numbers(a: QuantType, b: QuantType) -> bool:

@@ -28,6 +28,7 @@ from .common import (
     need_fine_operands,
     need_quantized_alike,
     need_rounding,
+    negative_where_negative,
     quant,
     quantized_result,
     real,
@@ -295,7 +296,7 @@ def truncated_remainder(op: Binary, rw: Rewriter) -> Value:
             raise Unsupported("LiteRT has no remainder of quantized numbers")
         return _remainder_of_integers(op, rw)
     rest = emit(rw, "floor_mod", emit(rw, "abs", a, like=a), emit(rw, "abs", b, like=b), like=op.result)
-    return emit(rw, "mul", emit(rw, "sign", a, like=a), rest, like=op.result)
+    return negative_where_negative(rw, rest, a, like=op.result)
 
 
 def _remainder_of_integers(op: Binary, rw: Rewriter) -> Value:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from transload.ir import BOOL, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit, quantized_result, real
+from .common import emit, negative_where_negative, quantized_result, real
 from .elementwise import spread
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def sinh(op: Unary, rw: Rewriter) -> Value | None:
     size = emit(rw, "abs", x, like=x)
     share = _mul(rw, emit(rw, "elu", _mul(rw, size, -2.0), like=x), -math.e / 2)
     made = emit(rw, "mul", emit(rw, "exp", _add(rw, size, -1.0), like=x), share, like=x)
-    return emit(rw, "mul", made, emit(rw, "sign", x, like=x), like=op.output)
+    return negative_where_negative(rw, made, x, like=op.output)
 
 
 @TABLE("top.Cosh")
