@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, QuantType, TensorType
+from transload.ir import F32, I8, I16, QuantType, TensorType
 
 from .test_target import network
 from tests.support.litert import run_litert
@@ -77,3 +77,38 @@ def test_quotients_and_powers_beyond_all_steps_are_the_nearest_integer(op: str, 
         exact = (np.divide if op == "Div" else np.power)(*reals) + zero_point
     np.testing.assert_array_equal(wanted, np.clip(np.nan_to_num(exact, nan=-128.0), -128, 127).round().astype(np.int8))
     np.testing.assert_array_equal(run_litert(serialize(transload.lower(made, "tfl")), arrays)[0], wanted)
+
+
+def held(build: Callable, numbers: list[int], scale: float = 1.0) -> np.ndarray:
+    """What LiteRT gives of stored numbers of scale 1, in int8 of a scale: as the reference engine does."""
+    source, target = (QuantType(I8, F32, (each,), (0,)) for each in (1.0, scale))
+    stored = np.array(numbers, np.int8)
+    made = network(lambda b, x: build(b, x, target), TensorType(stored.shape, source))
+    (wanted,) = transload.run(made, dict.fromkeys(made.inputs, stored)).values()
+    np.testing.assert_array_equal(run_litert(serialize(transload.lower(made, "tfl")), [stored])[0], wanted)
+    return wanted
+
+
+@pytest.mark.parametrize("mode", ["ReduceProd", "ReduceSumSquare"])
+def test_reductions_beyond_all_steps_are_the_nearest_integer(mode: str) -> None:
+    scale = 1.0 if mode == "ReduceProd" else 1e-6
+    assert held(
+        lambda b, x, kind: b.emit("top.Reduce", x, axes=(0,), keepdims=True, mode=mode, element=kind), [100] * 8, scale) == 127
+
+
+def test_running_sums_beyond_all_steps_are_the_nearest_integer() -> None:
+    sums = held(lambda b, x, kind: b.emit("top.CumSum", x, axis=0, element=kind), [100] * 8 + [-128] * 8, 2**-30)
+    assert sums.tolist() == [127] * 14 + [-128] * 2
+
+
+def test_what_is_bounded_is_not_held() -> None:
+    """The mean of numbers lies between them: it may be beyond 2^31 steps where they are."""
+    def operators(scale: float) -> list[str]:
+        kinds = QuantType(I8, F32, (1.0,), (0,)), QuantType(I16, F32, (scale,), (0,))
+        made = network(
+            lambda b, x: b.emit("top.Reduce", x, axes=(0,), keepdims=True, mode="ReduceMean", element=kinds[1]),
+            TensorType((4,), kinds[0]))
+        return [op.name for op in transload.lower(made, "tfl").ops()]
+
+    assert not {"tfl.minimum", "tfl.maximum"} & set(operators(0.5))
+    assert {"tfl.minimum", "tfl.maximum"} <= set(operators(2**-30))

@@ -7,6 +7,7 @@ are dequantized, the result is quantized.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,15 @@ _OF_INTEGERS = frozenset(f"top.{name}" for name in (
     "Add", "Sub", "Mul", "SquaredDifference", "PRelu", "LeakyRelu", "Interp", "AvgPool", "MaxPool"))
 """Ops that are integer arithmetic everywhere: through floats they would give other integers."""
 
-_WITHOUT_BOUNDS = frozenset(f"top.{name}" for name in (
-    "Div", "FloorDiv", "Pow", "Reciprocal", "Rsqrt", "Exp", "Sinh", "Cosh", "Tan"))
-"""Ops whose results may be any number, or infinite, however small their operands are."""
+_UP_TO_THE_SUM = frozenset(f"top.{name}" for name in (
+    "Abs", "Add", "AvgPool", "Concat", "Depth2Space", "Expand", "Gather", "GatherElements", "GatherND", "Max", "MaxPool", "Min",
+    "Neg", "Pack", "Permute", "Relu", "Reshape", "Reverse", "Slice", "Split", "Squeeze", "Sub", "Tile", "TopK", "Unpack",
+    "Unsqueeze", "Upsample", "Where"))
+"""Ops whose results are no larger than the magnitudes of all their operands together."""
+
+_UP_TO_ONE = frozenset(f"top.{name}" for name in (
+    "Cos", "Erf", "HardSigmoid", "Sigmoid", "Sign", "Sin", "Softmax", "Softsign", "Tanh"))
+"""Ops whose results lie between -1 and 1; of some of them the logarithm may be asked for, which does not."""
 
 _KEPT = frozenset(("top.Bitcast", "top.Cast", "top.Weight"))
 
@@ -107,12 +114,35 @@ def through_floats(op: Op, rw: Rewriter) -> Any:
     return results if len(results) != 1 else results[0]
 
 
+_STEPS_HELD = 2.0**30
+"""So many steps, and the zero point beside them, 32 bits hold."""
+
+
+def _bound(op: Op) -> float:
+    """What no result of an op is greater than in magnitude; infinity where that is not known."""
+    if op.name in _UP_TO_ONE and not op.attribute("log", False):
+        return 1.0
+    is_between = op.name == "top.Reduce" and op.attribute("mode") in ("ReduceMax", "ReduceMin", "ReduceMean")
+    is_up_to_the_sum = op.name in _UP_TO_THE_SUM and op.attribute("coeff", None) is None  # Add may have factors
+    return sum(map(_magnitude, op.operands)) if is_between or is_up_to_the_sum else math.inf
+
+
+def _magnitude(value: Value) -> float:
+    """The greatest magnitude of a quantized number; of integers and truth values 0, which are places and choices."""
+    kind = quant(value)
+    if kind is None:
+        return math.inf if value.is_float else 0.0
+    if not kind.per_tensor:
+        return math.inf
+    return float(max(abs(end - kind.zero_point) for end in (kind.storage_min, kind.storage_max)) * kind.scale)
+
+
 def _held(op: Op, rw: Rewriter, value: Value, target: Any) -> Value:
     """Floats that QUANTIZE saturates rightly: it casts to 32 bits first, which makes the least or any number of what is beyond.
 
     Which operand is on which side says what becomes of NaN: the least number, as onnxruntime has it.
     """
-    if op.name not in _WITHOUT_BOUNDS or not target.per_tensor:
+    if not target.per_tensor or _bound(op) < _STEPS_HELD * target.scale:
         return value
     low, high = ((end - target.zero_point) * target.scale for end in (target.storage_min, target.storage_max))
     below = emit(rw, "minimum", real(rw, high, value), value, like=value)
