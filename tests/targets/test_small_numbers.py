@@ -140,6 +140,15 @@ def test_exponentials_less_one_at_the_ends_of_the_range() -> None:
     np.testing.assert_array_equal(found, np.array([-1, -1, -1, np.inf, np.inf, np.nan], np.float32))
 
 
+@pytest.mark.parametrize("target", RUNS)
+@pytest.mark.parametrize("name", ["Log1p", "exponential less one"])
+def test_zeros_keep_their_signs(name: str, target: str) -> None:
+    x = np.array([0.0, -0.0, 1.0], np.float32)
+    make = expm1 if name != "Log1p" else lambda b, v: b.emit("top.Log1p", v)
+    found = RUNS[target](build_module([TensorType(x.shape, F32)], make), x)
+    np.testing.assert_array_equal(np.signbit(found), [False, True, False])
+
+
 def ops_of(name: str, dialect: str) -> int:
     """How many operators one op of the hub becomes."""
     def make(builder: Builder, value: Any) -> Any:

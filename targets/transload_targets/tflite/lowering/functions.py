@@ -42,13 +42,13 @@ def log1p_near(rw: Rewriter, x: Value) -> Value:
 
 
 def _log1p(rw: Rewriter, x: Value) -> tuple[Value, Value]:
-    """`log(1 + x)` from -1/2 to 1 as `log(u) + (x - (u - 1))` with `u = 1 + x` rounded, which adds what u lost of x; `log(u)`.
+    """`log(1 + x)` from -1/2 to 1 as `x - ((u - 1) - log(u))` with `u = 1 + x` rounded, which adds what u lost of x; `log(u)`.
 
-    (That loss should be divided by u, which changes it by less than log(u) is rounded by.)
+    (That loss should be divided by u, which changes it by less than log(u) is rounded by.) In this order -0 stays -0.
     """
     u = _add(rw, x, 1.0)
     log = emit(rw, "log", u, like=x)
-    return emit(rw, "add", log, emit(rw, "sub", x, _add(rw, u, -1.0), like=x), like=x), log
+    return emit(rw, "sub", x, emit(rw, "sub", _add(rw, u, -1.0), log, like=x), like=x), log
 
 
 @TABLE("top.Log1p")

@@ -52,13 +52,12 @@ def _signed(rw: Rewriter, x: Value, size: Value) -> Value:
 
 
 def log1p_near(rw: Rewriter, x: Value) -> Value:
-    """`log(1 + x)` for f32 from -1/2 to 1, as `log(u) + (x - (u - 1))` with `u = 1 + x` rounded, which adds what u has lost of x.
+    """`log(1 + x)` for f32 from -1/2 to 1, as `x - ((u - 1) - log(u))` with `u = 1 + x` rounded, which adds what u lost of x.
 
-    (That loss should be divided by u, which changes it by less than log(u) is rounded by.)
+    (That loss should be divided by u, which changes it by less than log(u) is rounded by.) In this order -0 stays -0.
     """
     u = _add(rw, x, 1.0)
-    lost = binary(rw, "sub", x, _add(rw, u, -1.0))
-    return _add(rw, unary(rw, "log", u), lost)
+    return binary(rw, "sub", x, binary(rw, "sub", _add(rw, u, -1.0), unary(rw, "log", u)))
 
 
 def log1p(rw: Rewriter, x: Value) -> Value:

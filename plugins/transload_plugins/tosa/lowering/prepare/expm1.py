@@ -12,7 +12,7 @@ __all__ = ["spell_out_expm1"]
 
 
 def spell_out_expm1(module: Module) -> bool:
-    """By ELU, whose lowering keeps the digits of small numbers: `e = elu(-|x|)`, and of a positive x `-e * exp(x)`."""
+    """By ELU, which keeps the digits of small numbers: `e = elu(-|x|)`, of a positive x `-e * exp(x)`, of 0 and -0 x."""
     changed = False
     for op in list(module.walk()):
         power = expm1_of(linear(op.results[0])) if op.name == "top.Mul" else None
@@ -21,7 +21,8 @@ def spell_out_expm1(module: Module) -> bool:
         rw, x = Rewriter(op), power[1]
         below = rw.emit("top.Elu", rw.emit("top.Neg", rw.emit("top.Abs", x)), alpha=1.0)
         above = rw.emit("top.Neg", rw.emit("top.Mul", below, rw.emit("top.Exp", x)))
-        is_above = rw.emit("top.Compare", x, scalar_like(rw, x, 0), mode="Greater")
-        rw.replace([rw.emit("top.Where", is_above, above, below)])
+        zero = scalar_like(rw, x, 0)
+        is_above, is_zero = (rw.emit("top.Compare", x, zero, mode=mode) for mode in ("Greater", "Equal"))
+        rw.replace([rw.emit("top.Where", is_zero, x, rw.emit("top.Where", is_above, above, below))])
         changed = True
     return changed
