@@ -88,8 +88,7 @@ def scalar(rw: Builder, value: float, element: Type, rank: int = 1) -> Value:
     """A constant of one element and `rank` dimensions of size 1; of a quantized element, the stored number."""
     if type(value) is int:
         return _integer(rw, value, element, rank)
-    with np.errstate(over="ignore"):  # a number beyond the type is infinite there
-        return const(rw, np.full((1,) * rank, value, dtype_of(element)), element)
+    return const(rw, np.full((1,) * rank, value, dtype_of(element)), element)
 
 
 def zero_point(rw: Builder, value: int, element: Type) -> Value:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from transload.ir import F32, I32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 
@@ -188,9 +186,7 @@ def leaky_relu(op: LeakyRelu, rw: Rewriter) -> Value:
     """`MAXIMUM(x, alpha * x)` where that says it, else SELECT: an alpha that is 0 in the type makes NaN of infinity."""
     x = op.input
     below = _mul(rw, x, op.alpha)
-    with np.errstate(over="ignore"):  # an alpha beyond the type is infinite there
-        slope = dtype_of(x.element).type(op.alpha)
-    if 0.0 < slope <= 1.0:
+    if 0.0 < dtype_of(x.element).type(op.alpha) <= 1.0:
         return binary(rw, "maximum", x, below)
     return by_sign(rw, x, x, below)
 
