@@ -57,7 +57,10 @@ def _is_path(value: Any) -> bool:
 
 def is_iterable(value: Any) -> TypeGuard[Iterable[Any]]:
     """Whether it can be gone through; an array of no dimensions, numpy's or another's, has the method for it, and cannot."""
-    return isinstance(value, Iterable) and getattr(value, "shape", None) != ()
+    if not isinstance(value, Iterable):
+        return False
+    shape = getattr(value, "shape", None)  # that of others' objects may be anything, as an array
+    return not (isinstance(shape, tuple) and not shape)
 
 
 def _is_several(value: Any) -> bool:

@@ -14,7 +14,7 @@ import transload
 from transload import memory
 from transload.errors import TransloadError, UsageError
 from transload.ir import Block, Region
-from transload.kinds import CALLABLE, MAPPING, PATH, SCHEDULER, TEXTS, takes
+from transload.kinds import CALLABLE, MAPPING, PATH, SCHEDULER, TEXTS, is_iterable, takes
 
 pytest.importorskip("onnx")
 
@@ -157,3 +157,13 @@ def test_kinds() -> None:
     with pytest.raises(TypeError):
         function()
     assert np.int64(3).__index__() == 3
+
+
+@pytest.mark.parametrize("shape", [None, (), (2,), np.zeros(0, np.int64), np.array([2, 3])])
+def test_a_shape_may_be_an_array(shape: Any) -> None:
+    """`if` of what comparing that gives is an error, or may be."""
+    class Shaped(list[int]):
+        pass
+
+    Shaped.shape = shape  # type: ignore[attr-defined]
+    assert is_iterable(Shaped()) is (shape != () if isinstance(shape, tuple) else True)
