@@ -70,20 +70,25 @@ def a_kind(value: Any) -> str:
 
 def wrong_report(report: Any, called: str = "report") -> str | None:
     """What is wrong with what a plugin reports, which is to be written as JSON, or None."""
-    return plain_report(report, called)[1]
+    return _as_json(report, called)[1]
 
 
 def plain_report(report: Any, called: str = "report") -> tuple[dict[str, Any], str | None]:
     """What a plugin reports, as is read again from JSON, and what is wrong with it, or None. It is asked once, and this kept."""
+    text, wrong = _as_json(report, called)
+    return (of_json_text(text), None) if wrong is None else ({}, wrong)  # with names as they were
+
+
+def _as_json(report: Any, called: str) -> tuple[str, str | None]:
+    """What a plugin reports, as JSON, and what is wrong with it, or None."""
     try:
         if not isinstance(report, Mapping) or not all(isinstance(key, str) for key in report):
-            return {}, f"{called} must be a dictionary by texts, and is {written(report):.200}"
-        found: dict[str, Any] = of_json_text(json.dumps(plain(report, LEVELS)))  # with names as they were
+            return "", f"{called} must be a dictionary by texts, and is {written(report):.200}"
+        return json.dumps(plain(report, LEVELS)), None
     except FOREIGN as error:  # it has itself among its values, say
         if goes_through(error) or is_a(error, MemoryError):
             raise
-        return {}, f"{called} cannot be written as JSON: {said(error)}"
-    return found, None
+        return "", f"{called} cannot be written as JSON: {said(error)}"
 
 
 LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {

@@ -12,7 +12,7 @@ from transload.errors import PluginFailure
 from transload.hosting import _taken
 from transload.ir import Module
 from transload.ir.build import Builder
-from transload.outcomes import READS
+from transload.outcomes import READS, wrong_options
 from transload.plugin import Metric, Quantizer, Target, resolve
 from transload.testing import build_module, build_op
 from transload.text import print_module
@@ -78,3 +78,9 @@ def test_a_target_that_is_asked_about_an_op_cannot_change_it() -> None:
         assert takes is not None
         assert [takes(op) for op in module.body_of_main if op.dialect == "top"] == [True, False]
     assert print_module(module) == before
+
+
+def test_a_default_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of each plugin's was, as they are registered, and what was read thrown away."""
+    monkeypatch.setattr("transload.outcomes.of_json_text", None)
+    assert wrong_options({"size": (int, 1, "how large")}) is None
