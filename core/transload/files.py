@@ -183,13 +183,30 @@ def _is_in_the_kernel(folder: Path) -> bool:
 
 
 def _is_no_disk(folder: Path) -> bool:
-    """Whether a folder is of what the kernel says, where no files are for us: `/proc`, `/sys`, and `/dev` but for `/dev/shm`."""
+    """Whether a folder is of what the kernel says, where no files are for us: `/proc`, `/sys`, and `/dev`.
+
+    But for `/dev/shm`, and for a disk that is mounted below `/dev`. Where one of these is just a folder, as where another root is
+    set up, it is one as others are.
+    """
+    if sys.platform != "linux":
+        return False
     try:
         end = folder.resolve()
     except (OSError, RuntimeError):  # a loop of links: told by who looks at it
         return False
-    of_kernel = sys.platform == "linux" and any(map(end.is_relative_to, ("/sys", "/dev"))) and not end.is_relative_to("/dev/shm")
-    return of_kernel or _is_in_the_kernel(folder)
+    if end.is_relative_to("/dev/shm"):
+        return False
+    for kernel in map(Path, ("/sys", "/dev")):
+        if end.is_relative_to(kernel):
+            return kernel.is_mount() and not (kernel.name == "dev" and _is_a_disk_below(kernel, end))
+    return _is_in_the_kernel(folder)
+
+
+def _is_a_disk_below(kernel: Path, folder: Path) -> bool:
+    """Whether a folder is on something with room for files that is mounted there: `/dev/pts` and the like have none."""
+    with suppress(OSError):
+        return folder.stat().st_dev != kernel.stat().st_dev and os.statvfs(folder).f_blocks > 0
+    return False
 
 
 def need_directory(path: Path, named: object = None) -> None:

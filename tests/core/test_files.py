@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -313,6 +314,19 @@ def test_a_folder_of_what_the_kernel_says_is_no_place(place, cli, examples):
     assert cli("new-plugin", "mine", "-o", place)[::2] == (2, err)
     with pytest.raises(UsageError, match="is what the kernel says"):
         need_place(Path(place) / "x" / "y")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="they are Linux's")
+def test_what_is_just_a_folder_or_a_disk_is_a_place(monkeypatch):
+    """As where another root is set up; and a disk may be mounted below `/dev`."""
+    with pytest.raises(UsageError, match="/dev/pts is what the kernel says"):
+        need_place(Path("/dev/pts/x"))
+    with monkeypatch.context() as room:
+        room.setattr(os, "statvfs", lambda path: SimpleNamespace(f_blocks=1))
+        need_place(Path("/dev/pts/x"))
+    monkeypatch.setattr(Path, "is_mount", lambda path: False)
+    for place in ("/proc", "/sys", "/dev"):
+        need_place(Path(place, "x"))
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="there is no /dev/shm")
