@@ -171,7 +171,7 @@ def _types_of(part: EmittedPart) -> dict[str, Type | None]:
     return {name: type_in(part, name) for name in part.outputs}
 
 
-def runner_of(name: str, emitted: Emitted) -> tuple[Target | None, str]:
+def runner_of(name: str, emitted: Emitted | None = None) -> tuple[Target | None, str]:
     """A target that runs here what was written for it, or None; and why it does not run this artifact, where others run here."""
     target = host().targets.get(name)
     if target is None or getattr(target, "run", None) is None or _not_here(target) is not None:

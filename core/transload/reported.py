@@ -136,14 +136,16 @@ def need_files(files: Iterable[Path]) -> None:
             hint="copy the whole folder of the conversion, or convert the model again")
 
 
-def need_as_written(path: Path, folder: Path, report: Mapping[str, Any], suffixes: Sequence[str]) -> None:
+def need_as_written(
+    path: Path, folder: Path, report: Mapping[str, Any], suffixes: Sequence[str], names: Collection[str] | None = None,
+) -> None:
     """Raise `ReadError` where a file of the folder that a `path` leads to is gone, or not what the conversion wrote.
 
-    That is by the digests of its report (`changed_since`). The hint names files of these `suffixes`, which can be given as
-    they are.
+    That is by the digests of its report (`changed_since`); with `names` of those of them alone. The hint names files of these
+    `suffixes`, which can be given as they are.
     """
-    need_files(folder / name for name in report["digests"])
-    if changed := changed_since(folder, report):
+    need_files(folder / name for name in report["digests"] if names is None or name in names)
+    if changed := changed_since(folder, report, names):
         since = "was changed since it was written" if len(changed) == 1 else "were changed since they were written"
         images = "".join(f" with a copy of {quoted(file)} as --preprocess" for file in changed if file.name == IMAGES)
         as_it_is = one_of_these([folder / name for name in report["files"]], suffixes)

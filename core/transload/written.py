@@ -238,10 +238,11 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     name, files = report["target"], [folder / name for name in report["files"]]
     if not files:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
-    need_as_written(path, folder, report, readable_suffixes())
+    program = program_among(files, name)
+    need_as_written(path, folder, report, readable_suffixes(), _needed(path, folder, report, program))
     if report["partition"] is not None:
         return _in_parts(folder, report)
-    program, emitted = program_among(files, name), Emitted(files, report["target_report"])
+    emitted = Emitted(files, report["target_report"])
     target, why = runner_of(name, emitted)
     if target is not None and target.run is not None:
         module = _read(program, report) if program is not None else _borders_of(report)
@@ -259,6 +260,17 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     return Written(_read(program, report), None, (note, note))
+
+
+def _needed(path: Path, folder: Path, report: Mapping[str, Any], program: Path | None) -> list[str] | None:
+    """The files, of those that a report lists, without which a path cannot be run; None for all of them.
+
+    All are where the whole folder is named, where each part is run, and where the target's own runtime may open any. Else a file
+    that is named by itself needs the program that is run for it.
+    """
+    if path.name == REPORT or is_folder(path) or report["partition"] is not None or runner_of(report["target"])[0] is not None:
+        return None
+    return [name for name in report["files"] if folder / name in (path, program)]
 
 
 def _by_itself(

@@ -340,6 +340,20 @@ def test_each_file_of_an_artifact_is_there(target: str, examples: Path, tmp_path
         (tmp_path / "away").rename(tmp_path / name)
 
 
+def test_a_file_by_itself_needs_what_runs_it_alone(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was refused where any other file of the conversion was not beside it, also where no runtime of the target is here."""
+    monkeypatch.setattr("transload.written.runner_of", lambda name, emitted=None: (None, ""))
+    model, given = examples / "digits" / "digits_int8.tflite", {"image": np.zeros((1, 8, 8, 1), np.int8)}
+    transload.convert(model, "sophgo", tmp_path, verify=False)
+    (tmp_path / "digits_int8_top_weights.npz").unlink()
+    transload.run(tmp_path / "digits_int8_top.mlir", given)
+    with pytest.raises(ReadError, match=r"digits_int8_top_weights\.npz: the conversion wrote it"):
+        transload.run(tmp_path / "report.json", given)
+    (tmp_path / "digits_int8.mlir").unlink()
+    with pytest.raises(ReadError, match=r"digits_int8\.mlir: the conversion wrote it"):
+        transload.run(tmp_path / "digits_int8_top.mlir", given)
+
+
 def test_what_goes_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier conversion wrote is removed where it is as it was: its digest took seconds, twice, of a large file."""
     transload.convert(summing(), "tosa", tmp_path, verify=False)
