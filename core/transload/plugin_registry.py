@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncGenerator, Coroutine, Generator, Iterable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any
@@ -153,7 +153,7 @@ class PluginRegistry:
             info.blame(f"its entry point, {point.value!r}, names no module: it is written package.module, or package.module:name")
             return
         try:
-            with process_kept(streams=True):
+            with _kept_by(info):
                 plugin = point.load()
         except FOREIGN as error:
             if is_interrupt(error):
@@ -364,7 +364,7 @@ class PluginRegistry:
             call = getattr(plugin.hooks, hook, None)
             if call is None or getattr(call, "transload_impl", None) is None:
                 return [], True
-            with process_kept(streams=True):
+            with _kept_by(plugin.info):
                 wrong = self._not_run(call(register))
         except FOREIGN as error:
             if is_interrupt(error):
@@ -485,6 +485,11 @@ def _info_of(point: EntryPoint) -> PluginInfo:
     if distribution is not None:
         return PluginInfo(point.name, *named(distribution), point.value)
     return PluginInfo(point.name, "transload" if point.value == CORE else "", "", point.value)
+
+
+def _kept_by(info: PluginInfo) -> AbstractContextManager[None]:
+    """What keeps the process as it is while a plugin is loaded, or registers: one of ours leaves it so itself."""
+    return nullcontext() if info.is_ours else process_kept(streams=True)
 
 
 def _note_loading(error: BaseException, info: PluginInfo) -> None:
