@@ -1,4 +1,5 @@
-"""What holds in a process that is forked from this one: of its threads there is only the one that forked it.
+"""What holds in a process that is forked from this one: of its threads there is only the one that forked it. And whether there
+are others in this one.
 
 A lock that another thread holds in that moment would be held there for ever, as nobody is there to let go of it.
 """
@@ -6,12 +7,13 @@ A lock that another thread holds in that moment would be held there for ever, as
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 from weakref import WeakSet
 
-__all__ = ["in_forked", "thread_lock"]
+__all__ = ["OwnThread", "in_forked", "is_alone", "thread_lock"]
 
 _locks: WeakSet[Any] = WeakSet()
 
@@ -27,6 +29,16 @@ def thread_lock() -> Any:
     made = RLock()
     _locks.add(made)
     return made
+
+
+class OwnThread(Thread):
+    """A thread of ours that changes nothing which is the whole process's: no stream, no path."""
+
+
+def is_alone() -> bool:
+    """Whether no other thread runs that may change what is the whole process's."""
+    me = threading.current_thread()
+    return all(each is me or isinstance(each, OwnThread) for each in threading.enumerate())
 
 
 def _free() -> None:

@@ -335,8 +335,8 @@ def process_kept(streams: bool = False) -> Iterator[None]:
     """Stand where we stood when a plugin is done, as paths of the others are from there, recurse as deep, and permit as much.
 
     Files that are written later have the permissions that whoever started the process gives. Standard streams are put back
-    where none is left; with `streams` in any case, made anew where they were closed, and with what their descriptors lead to:
-    where nobody is to have exchanged them meanwhile in another thread. With those goes what is imported from (`Imports`).
+    where none is left; with `streams` also made anew where they were closed, and with what their descriptors lead to; and where
+    they are others, but for those that another thread may have exchanged. With those goes what is imported from (`Imports`).
     """
     before, depth, mask = current_directory(), sys.getrecursionlimit(), mask_of_process()
     standard, imports = Streams(held=streams), Imports() if streams else None

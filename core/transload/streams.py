@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from .forks import is_alone
+
 __all__ = ["Streams", "is_on", "reopened"]
 
 _NAMES = ("stdin", "stdout", "stderr")
@@ -17,28 +19,47 @@ _NAMES = ("stdin", "stdout", "stderr")
 class Streams:
     """The standard streams of now, to be put back; copies of their descriptors are held until then where they are `held`, too.
 
-    Not where threads write: who exchanges a stream or a descriptor meanwhile has it exchanged back.
+    Where other threads run then, what is another stream, or a descriptor that leads elsewhere, may be theirs, and stays.
     """
 
     def __init__(self, held: bool = False) -> None:
         self._known = [getattr(sys, name, None) for name in _NAMES]
+        self._held = held
+        self._is_alone = held and is_alone()
         self._copies = [_copy_of(number) for number in range(len(_NAMES))] if held else []
         self._on = [held and is_on(stream, number) for number, stream in enumerate(self._known)]
 
     def put_back(self) -> None:
-        """Put back what is None; of those that are held what is another, too, closed, or leads elsewhere."""
+        """Put back what is None; of those that are held what is closed, and, where no other thread runs, what is another."""
         for number, copy in enumerate(self._copies):
             if copy is not None:
-                if not _same(number, copy):
+                if not _same(number, copy) and (self._is_alone or not _is_open(number)):
                     os.dup2(copy, number, inheritable=True)
                 os.close(copy)
+        self._copies = []
         stream: Any
         for number, (name, stream) in enumerate(zip(_NAMES, self._known, strict=True)):
+            now = getattr(sys, name, None)
+            if now is not None and not self._is_alone and not (self._held and _is_closed(now)):
+                continue
             if self._on[number] and stream.closed:
                 stream = reopened(stream, number)
-            if self._copies or getattr(sys, name, None) is None:
+            if now is not stream:
                 setattr(sys, name, stream)
-        self._copies = []
+
+
+def _is_closed(stream: Any) -> bool:
+    """Whether a stream says that it is closed; it may be an object of anybody's."""
+    with suppress(Exception):
+        return getattr(stream, "closed", False) is True
+    return False
+
+
+def _is_open(number: int) -> bool:
+    with suppress(OSError):
+        os.fstat(number)
+        return True
+    return False
 
 
 def _copy_of(number: int) -> int | None:

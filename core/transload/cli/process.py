@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
+from ..forks import OwnThread
 from ..streams import is_on, reopened
 
 __all__ = ["Output", "Signals", "answering", "encodable", "note_written", "open_streams", "written"]
@@ -178,7 +179,7 @@ class Signals:
         self._bell, rope = os.pipe()
         os.set_blocking(rope, False)
         signal.set_wakeup_fd(rope, warn_on_full_buffer=False)
-        threading.Thread(target=self._watch, args=(frozenset(taken),), daemon=True).start()
+        OwnThread(target=self._watch, args=(frozenset(taken),), daemon=True).start()
         atexit.register(_ignore, taken)
         _signals.set(self)
 
