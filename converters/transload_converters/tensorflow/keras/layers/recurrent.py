@@ -16,7 +16,7 @@ from transload.ir import BOOL, F16, F32, I64, TensorType, Value
 from transload_hub import tables
 
 from ..graph import Graph, Shape, shape_of
-from ..layer import LAYERS, Call, flatten, snake
+from ..layer import LAYERS, Call, Layer, flatten, snake
 from .activations import activated
 from .convolution import convolve
 
@@ -81,6 +81,9 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
         raise Unsupported(f"it is called with a tensor of shape {list(shape_of(x))}, which has no steps")
     if mask is not None and shape_of(mask) != shape_of(x)[:2]:
         raise Unsupported(f"its mask has the shape {list(shape_of(mask))}, and its input {list(shape_of(x))}")
+    major = _steps_first(call.layer)
+    if major:
+        x, mask = _swapped(g, x), _swapped(g, mask) if mask is not None else None
     backward, sequences = bool(call.option("go_backwards", False)), bool(call.option("return_sequences", False))
     turned = g.reverse(x, 1) if backward else x
     if mask is None and _is_block(call, states):
@@ -90,10 +93,21 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
         steps, states = _steps(call, cell_of(cell_call, prefix, turned), states, turned_mask, x)
         last = steps[-1]
         outputs = g.stack(steps, 1) if sequences else last
-    y = outputs if sequences else last
+    y = last
     if sequences:
+        y = _swapped(g, outputs) if major else outputs
         call.set_mask(y, passed)
     return [y, *states] if call.option("return_state", False) else y
+
+
+def _steps_first(layer: Layer) -> bool:
+    """Whether a layer's sequences are [steps, batch, ...], as layers of Keras 2 may have it; those of convolutions never do."""
+    return bool(layer.config.get("time_major")) and not layer.class_name.startswith("ConvLSTM")
+
+
+def _swapped(g: Graph, x: Value) -> Value:
+    """With batch and steps in each other's place."""
+    return g.transpose(x, [1, 0, *range(2, x.rank)])
 
 
 def _flat(states: Any) -> list[Value]:
@@ -373,9 +387,10 @@ def bidirectional(call: Call, x: Any, initial_state: Any = None, mask: Any = Non
         made = call.apply(call.part(name), x, **named, **({"initial_state": given} if given else {}))
         results.append(list(made) if isinstance(made, list | tuple) else [made])
     (forward, *after), (backward, *more_after) = results
-    sequences = bool(call.part("forward_layer").config.get("return_sequences", False))
+    one = call.part("forward_layer")
+    sequences = bool(one.config.get("return_sequences", False))
     if sequences:
-        backward = g.reverse(backward, 1)
+        backward = g.reverse(backward, 0 if _steps_first(one) else 1)
     joined = _joined(g, call.config.get("merge_mode", "concat"), forward, backward)
     if sequences:
         for value in joined:

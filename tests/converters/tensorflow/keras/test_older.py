@@ -1,0 +1,77 @@
+"""Entries of configs that only Keras 1 and 2 write, and by which layers compute something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ReadError
+
+from tests.support.keras_models import entry, functional, h5_file, input_entry
+
+pytest.importorskip("h5py")
+
+RNG = np.random.default_rng(0)
+STEPS = RNG.normal(size=(3, 4, 5)).astype(np.float32)
+STEPS[1:, 1] = STEPS[2, 3] = 0  # masked
+GATES = {"SimpleRNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def result(file: Path, layers: list[dict[str, Any]], x: np.ndarray, weights: Mapping[str, Mapping[str, np.ndarray]],
+           version: str = "2.4.0") -> np.ndarray:
+    """What layers, each on the one before, make of numbers."""
+    before, named = input_entry("x", x.shape), layers[-1]["name"]
+    chain = [before]
+    for layer in layers:
+        times = 2 if "Attention" in layer["class_name"] else 1
+        chain.append({**layer, "inbound_nodes": [[[before["name"], 0, 0, layer.get("said", {}) if not time else {}]
+                                                  for time in range(times)]]})
+        before = layer
+    h5_file(file, functional(chain, ["x"], [named]), weights, version)
+    (made,) = transload.run(transload.load(file), {"x": x}).values()
+    return made
+
+
+def recurrent(kind: str, around: str, **options: Any) -> tuple[list[dict[str, Any]], dict[str, dict[str, np.ndarray]]]:
+    """A recurrent layer that is masked, and its weights."""
+    rng, size = np.random.default_rng(1), 2 * GATES[kind]
+    ways = 2 if around == "Bidirectional" else 1
+    weights = {f"{place}/{name}": rng.normal(size=shape).astype(np.float32) for place in range(ways) for name, shape in (
+        ("kernel", (5, size)), ("recurrent_kernel", (2, size)), ("bias", (size,)))}
+    config: dict[str, Any] = {
+        "units": 2, "activation": "tanh", "recurrent_activation": "sigmoid", "use_bias": True, "reset_after": False}
+    if around == "RNN":
+        layer = entry("RNN", "r", cell={"class_name": f"{kind}Cell", "config": {"name": "cell", **config}}, **options)
+    elif around == "Bidirectional":
+        inner = {"class_name": kind, "config": {"name": "inner", **config, **options}}
+        layer = entry("Bidirectional", "r", layer=inner, merge_mode="concat")
+    else:
+        layer = entry(kind, "r", **config, **options)
+    return [entry("Masking", "m", mask_value=0.0), layer], {"r": weights}
+
+
+@pytest.mark.parametrize("sequences", [True, False])
+@pytest.mark.parametrize("around", ["", "RNN", "Bidirectional"])
+@pytest.mark.parametrize("kind", GATES)
+def test_steps_may_come_before_the_batch(tmp_path: Path, kind: str, around: str, sequences: bool) -> None:
+    layers, weights = recurrent(kind, around, return_sequences=sequences)
+    plain = result(tmp_path / "plain.h5", layers, STEPS.transpose(1, 0, 2), weights)
+    layers, weights = recurrent(kind, around, return_sequences=sequences, time_major=True)
+    found = result(tmp_path / "major.h5", layers, STEPS, weights)
+    np.testing.assert_allclose(found, plain.transpose(1, 0, 2) if sequences else plain, atol=1e-6)
+
+
+def test_steps_of_convolutions_come_behind_the_batch_whatever_is_said(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    weights = {"c": {name: rng.normal(size=shape).astype(np.float32) for name, shape in (
+        ("kernel", (1, 2, 8)), ("recurrent_kernel", (1, 2, 8)), ("bias", (8,)))}}
+    x = rng.normal(size=(3, 4, 5, 2)).astype(np.float32)
+    plain, major = ([entry("ConvLSTM1D", "c", filters=2, kernel_size=[1], strides=[1], dilation_rate=[1], time_major=said)]
+                    for said in (False, True))
+    expected = result(tmp_path / "plain.h5", plain, x, weights)
+    np.testing.assert_array_equal(result(tmp_path / "major.h5", major, x, weights), expected)
