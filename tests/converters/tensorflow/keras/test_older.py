@@ -75,3 +75,16 @@ def test_steps_of_convolutions_come_behind_the_batch_whatever_is_said(tmp_path: 
                     for said in (False, True))
     expected = result(tmp_path / "plain.h5", plain, x, weights)
     np.testing.assert_array_equal(result(tmp_path / "major.h5", major, x, weights), expected)
+
+
+@pytest.mark.parametrize("kind", ["Attention", "AdditiveAttention"])
+def test_attention_looks_back_where_its_layer_says_so(tmp_path: Path, kind: str) -> None:
+    def attention(**options: Any) -> dict[str, Any]:
+        return entry(kind, "a", use_scale=False, **options)
+
+    both = result(tmp_path / "both.h5", [attention(causal=False)], STEPS, {})
+    called = result(tmp_path / "called.h5", [{**attention(), "said": {"use_causal_mask": True}}], STEPS, {})
+    found = result(tmp_path / "causal.h5", [attention(causal=True)], STEPS, {})
+    np.testing.assert_array_equal(found, called)
+    np.testing.assert_allclose(found[:, 0], STEPS[:, 0], rtol=1e-6)
+    assert np.abs(found - both).max() > 0.1

@@ -146,7 +146,7 @@ def _weighed(call: Call, scores: Value, query: Value, value: Value, masks: Any) 
         masks = g.unstack(masks, 0)
     query_mask, value_mask, *_ = masks if masks is not None else (call.mask(query), call.mask(value))
     mask = g.cast(g.expand(value_mask, -2), BOOL) if value_mask is not None else None
-    if call.arguments.get("use_causal_mask"):
+    if call.arguments.get("use_causal_mask") or call.option("causal", False):  # the latter before Keras 2.10
         rows, columns = shape_of(scores)[-2:]
         causal = g.constant(np.tril(tables.ones((1, rows, columns), bool)), BOOL)
         mask = causal if mask is None else g.LogicalAnd(mask, causal)
