@@ -88,3 +88,15 @@ def test_attention_looks_back_where_its_layer_says_so(tmp_path: Path, kind: str)
     np.testing.assert_array_equal(found, called)
     np.testing.assert_allclose(found[:, 0], STEPS[:, 0], rtol=1e-6)
     assert np.abs(found - both).max() > 0.1
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2])
+def test_a_normalization_by_what_it_is_given_is_refused(tmp_path: Path, mode: int) -> None:
+    weights = {"b": {name: np.full(5, 2, np.float32) for name in ("gamma", "beta", "running_mean", "running_std")}}
+    layers = [entry("BatchNormalization", "b", mode=mode, epsilon=0.0)]
+    if mode:
+        with pytest.raises(ReadError, match=f"'b' \\(BatchNormalization\\): its mode {mode} "):
+            result(tmp_path / "m.h5", layers, STEPS, weights, "1.2.2")
+    else:
+        found = result(tmp_path / "m.h5", layers, STEPS, weights, "1.2.2")
+        np.testing.assert_allclose(found, (STEPS - 2) / np.sqrt(2) * 2 + 2, rtol=1e-5, atol=1e-6)

@@ -28,6 +28,9 @@ def _along(g: Graph, values: Value, rank: int, axes: Sequence[int]) -> Value:
               trained_by=("trainable",))
 def batch_normalization(call: Call, x: Value) -> Value:
     """By the mean and variance of training."""
+    if (mode := call.option("mode", 0)) != 0:  # of Keras 1
+        raise Unsupported(f"its mode {mode!r:.80} is to normalize by what it is given, also at inference; known here is "
+                          "mode 0, by the mean and variance of training")
     g, rank = call.g, x.rank
     given = call.option("axis", -1)
     axis = g.axis(given[0] if isinstance(given, list | tuple) and len(given) == 1 else given, rank)
