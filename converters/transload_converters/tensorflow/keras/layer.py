@@ -353,7 +353,8 @@ class Call:
 
     @property
     def channels_first(self) -> bool:
-        return self.config.get("data_format") == "channels_first"
+        """Whether channels are the second dimension; Keras 1 says it by another name."""
+        return self.config.get("data_format") == "channels_first" or self.config.get("dim_ordering") == "th"
 
     def numbers(self, name: str, count: int, default: Any = 1) -> tuple[int, ...]:
         """An entry of the config that is a number for each of `count` dimensions, or one for all."""

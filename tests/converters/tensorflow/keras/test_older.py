@@ -100,3 +100,24 @@ def test_a_normalization_by_what_it_is_given_is_refused(tmp_path: Path, mode: in
     else:
         found = result(tmp_path / "m.h5", layers, STEPS, weights, "1.2.2")
         np.testing.assert_allclose(found, (STEPS - 2) / np.sqrt(2) * 2 + 2, rtol=1e-5, atol=1e-6)
+
+
+IMAGE = RNG.normal(size=(1, 3, 5, 2)).astype(np.float32)
+
+
+@pytest.mark.parametrize(("kind", "first", "then", "x"), [
+    ("MaxPooling2D", {"border_mode": "same"}, {"padding": "same"}, IMAGE),
+    ("AveragePooling1D", {"border_mode": "same", "pool_length": 3, "stride": 2},
+     {"padding": "same", "pool_size": 3, "strides": 2}, STEPS),
+    ("MaxPooling2D", {"dim_ordering": "th"}, {"data_format": "channels_first"}, IMAGE),
+    ("GlobalAveragePooling2D", {"dim_ordering": "th"}, {"data_format": "channels_first"}, IMAGE),
+    ("ZeroPadding2D", {"dim_ordering": "th"}, {"data_format": "channels_first"}, IMAGE),
+    ("Cropping2D", {"dim_ordering": "tf", "cropping": [[1, 0], [0, 1]]},
+     {"data_format": "channels_last", "cropping": [[1, 0], [0, 1]]}, IMAGE),
+    ("UpSampling2D", {"dim_ordering": "th", "size": [2, 3]}, {"data_format": "channels_first", "size": [2, 3]}, IMAGE),
+    ("UpSampling1D", {"length": 3}, {"size": 3}, STEPS)])
+def test_options_by_the_names_of_keras_1(
+    tmp_path: Path, kind: str, first: dict[str, Any], then: dict[str, Any], x: np.ndarray,
+) -> None:
+    found = result(tmp_path / "1.h5", [entry(kind, "l", **first)], x, {}, "1.2.2")
+    np.testing.assert_array_equal(found, result(tmp_path / "2.h5", [entry(kind, "l", **then)], x, {}))

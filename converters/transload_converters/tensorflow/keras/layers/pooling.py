@@ -38,10 +38,11 @@ def windowed(g: Graph, name: str, x: Value, window: Sequence[int], strides: Sequ
 @LAYERS.layer("MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "AveragePooling1D", "AveragePooling2D", "AveragePooling3D",
               "MaxPool1D", "MaxPool2D", "MaxPool3D", "AvgPool1D", "AvgPool2D", "AvgPool3D")
 def pooling(call: Call, x: Value) -> Value:
+    """The greatest number or the mean of each window; Keras 1 has other names for options."""
     rank = _rank(call, x)
     window = call.numbers("pool_size", rank, call.option("pool_length", 2))
     strides = call.numbers("strides", rank, call.option("stride", window))
-    padding = str(call.option("padding", "valid")).upper()
+    padding = str(call.option("padding", call.option("border_mode", "valid"))).upper()
     if min(*window, *strides) < 1 or padding not in ("SAME", "VALID"):
         raise Unsupported(f"its window {window} with strides {strides} and padding {padding.lower()!r} is none that Keras has")
     name = "MaxPool" if call.layer.class_name.startswith("Max") else "AvgPool"

@@ -80,7 +80,7 @@ def cropping(call: Call, x: Value) -> Value:
 def up_sampling(call: Call, x: Value) -> Value:
     """Each place several times, or what lies between is interpolated."""
     g, rank = call.g, _rank(call)
-    size = call.numbers("size", rank, 2)
+    size = call.numbers("size", rank, call.option("length", 2))  # the latter in Keras 1
     how = str(call.option("interpolation", "nearest"))
     if min(size) < 1:
         raise Unsupported(f"its size {size} is not positive")
