@@ -10,7 +10,7 @@ from typing import Any
 
 from .forks import is_alone
 
-__all__ = ["Streams", "is_on", "reopened"]
+__all__ = ["Streams", "copy_of", "is_on", "reopened"]
 
 _NAMES = ("stdin", "stdout", "stderr")
 """By their descriptors."""
@@ -26,7 +26,7 @@ class Streams:
         self._known = [getattr(sys, name, None) for name in _NAMES]
         self._held = held
         self._is_alone = held and is_alone()
-        self._copies = [_copy_of(number) for number in range(len(_NAMES))] if held else []
+        self._copies = [copy_of(number) for number in range(len(_NAMES))] if held else []
         self._on = [held and is_on(stream, number) for number, stream in enumerate(self._known)]
 
     def put_back(self) -> None:
@@ -62,7 +62,7 @@ def _is_open(number: int) -> bool:
     return False
 
 
-def _copy_of(number: int) -> int | None:
+def copy_of(number: int) -> int | None:
     """A copy of a descriptor; None of one that is closed."""
     try:
         return os.dup(number)

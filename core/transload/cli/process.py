@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..forks import OwnThread
-from ..streams import is_on, reopened
+from ..streams import copy_of, is_on, reopened
 
 __all__ = ["Output", "Signals", "answering", "encodable", "note_written", "open_streams", "written"]
 
@@ -168,7 +168,7 @@ class Signals:
 
     def __init__(self, json: bool = False) -> None:
         self._lock = threading.Lock()
-        self._answer = _copy_of(1) if json else None
+        self._answer = copy_of(1) if json else None
         """Standard output, wherever its own number leads; None where no JSON is asked for."""
         self._has_answered = False
         taken = [
@@ -240,14 +240,6 @@ def note_written(place: Path) -> None:
 def written() -> Path | None:
     """Where the command has put what it makes; None where it has not, or makes no files."""
     return _written.get()
-
-
-def _copy_of(number: int) -> int | None:
-    """A copy of a descriptor; None of one that is closed."""
-    try:
-        return os.dup(number)
-    except OSError:
-        return None
 
 
 def _say(number: int, text: str) -> None:
