@@ -249,6 +249,8 @@ def _emit(
             raise Unsupported(f"it is no valid stablehlo.{name}: its operands and attributes do not fit") from error
         finally:
             other.drop_references()
+        if len(types) != len(op.results):  # nothing says what a custom call gives
+            raise Unsupported("the shape of its result is known only at run time", "give all inputs the shapes of the file")
     made = rw.create(f"stablehlo.{name}", operands, types, kept, list(regions))
     wrong = check(made, inferred=False)
     if wrong:
