@@ -16,7 +16,7 @@ from transload.testing import build_op
 
 from .forms import ELEMENTS, FORMS
 
-SHARE = 8
+SHARE = 12
 """One of so many forms is tried without `-m slow`."""
 NEEDS = {"onnx": "onnxruntime", "tflite": "ai_edge_litert", "stablehlo": "jaxlib", "tosa": "numpy"}
 _FLOATS = {np.dtype(np.float64): np.dtype(np.float32)}

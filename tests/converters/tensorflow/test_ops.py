@@ -22,6 +22,7 @@ from tests.support.tf_ops.spec import Case
 ALL = all_cases()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", ALL, ids=str)
 def test_an_op_gives_what_tensorflow_computes(case: Case) -> None:
     judge(case, expected(case))
