@@ -52,13 +52,15 @@ def clip(op: Clip, rw: Rewriter) -> Value:
 
 @TABLE("top.Sigmoid")
 def sigmoid(op: Sigmoid, rw: Rewriter) -> Value:
-    """Sigmoid, scaled and moved; its logarithm is -softplus(-x), which does not lose what is near 0."""
-    if op.log:
+    """Sigmoid, scaled and moved; the logarithm of it alone is -softplus(-x), which does not lose what is near 0."""
+    if op.log and op.scale == 1.0 and not op.bias:
         return emit(rw, "Neg", emit(rw, "Softplus", emit(rw, "Neg", op.input)))
     y = emit(rw, "Sigmoid", op.input)
     if op.scale != 1.0:
         y = emit(rw, "Mul", y, scalar(rw, op.scale, y.element))
-    return emit(rw, "Add", y, scalar(rw, op.bias, y.element)) if op.bias else y
+    if op.bias:
+        y = emit(rw, "Add", y, scalar(rw, op.bias, y.element))
+    return emit(rw, "Log", y) if op.log else y
 
 
 @TABLE("top.SiLU")

@@ -131,13 +131,13 @@ def _constant_of(rw: Rewriter, numbers: np.ndarray, kind: Any) -> Value | None:
     return constant(rw, numbers, kind) if low <= numbers.min(initial=0) and numbers.max(initial=0) <= high else None
 
 
-def _padded(rw: Rewriter, x: Value, pads: Sequence[int]) -> Value:
+def _padded(rw: Rewriter, x: Value, pads: Sequence[int], filled: float = 0) -> Value:
     """`x` with its spatial dimensions padded, or cut."""
     n = len(pads) // 2
     before, after = pads[:n], pads[n:]
     batch, channels, *spatial = x.static_shape
     shape = (batch, channels, *(size + a + b for size, a, b in zip(spatial, before, after, strict=True)))
-    return emit(rw, "Pad", x, ints(rw, (0, 0, *before, 0, 0, *after)), constant(rw, 0, x.element), shape=shape)
+    return emit(rw, "Pad", x, ints(rw, (0, 0, *before, 0, 0, *after)), constant(rw, filled, x.element), shape=shape)
 
 
 @TABLE("top.Deconv")
@@ -151,17 +151,45 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
         output_padding=tuple(op.output_padding)))
 
 
+def _passes_windows(op: AvgPool | MaxPool) -> bool:
+    """Whether padding is as wide as the window, or wider: onnxruntime takes less alone."""
+    return any(pad >= size for pad, size in zip(op.pads, (*op.kernel_shape, *op.kernel_shape), strict=True))
+
+
 @TABLE("top.AvgPool")
 def avg_pool(op: AvgPool, rw: Rewriter) -> Value:
+    """AveragePool; with padding that windows may lie in, of what a Pad made, where each window counts what lies inside."""
     need_channels_second(op)
-    return finish(rw, op, emit(
-        rw, "AveragePool", op.input, like=op.result, kernel_shape=tuple(op.kernel_shape), strides=tuple(op.strides),
-        pads=tuple(op.pads), count_include_pad=int(op.count_include_pad)))
+    geometry: dict[str, Any] = {"kernel_shape": tuple(op.kernel_shape), "strides": tuple(op.strides)}
+    if not _passes_windows(op):
+        return finish(rw, op, emit(
+            rw, "AveragePool", op.input, like=op.result, **geometry, pads=tuple(op.pads),
+            count_include_pad=int(op.count_include_pad)))
+    y = emit(rw, "AveragePool", _padded(rw, op.input, op.pads), like=op.result, **geometry)
+    if not op.count_include_pad:
+        y = broadcast(rw, "Mul", y, constant(rw, _shares(op), y.element))
+    return finish(rw, op, y)
+
+
+def _shares(op: AvgPool) -> np.ndarray:
+    """How many times the mean of a whole window each result is, `[spatial..]`: windows without any element give 0."""
+    sizes, n, factors = static_shape(op.input)[2:], len(op.kernel_shape), np.ones(())
+    for axis, (size, kernel, stride) in enumerate(zip(sizes, op.kernel_shape, op.strides, strict=True)):
+        before, after = op.pads[axis], op.pads[n + axis]
+        starts = np.arange(0, size + before + after - kernel + 1, stride) - before
+        counts = np.clip(np.minimum(starts + kernel, size) - np.maximum(starts, 0), 1, None)
+        factors = factors[..., None] * (kernel / counts)
+    return factors
 
 
 @TABLE("top.MaxPool")
 def max_pool(op: MaxPool, rw: Rewriter) -> Value:
+    """MaxPool; with padding that windows may lie in, of what a Pad made."""
     need_channels_second(op)
+    x, pads = op.input, tuple(op.pads)
+    if _passes_windows(op):
+        least = -math.inf if x.is_float else x.element.range[0]  # type: ignore[attr-defined]
+        x, pads = _padded(rw, x, pads, least), (0,) * len(pads)
     return finish(rw, op, emit(
-        rw, "MaxPool", op.input, like=op.result, kernel_shape=tuple(op.kernel_shape), strides=tuple(op.strides),
-        pads=tuple(op.pads), dilations=tuple(op.dilations)))
+        rw, "MaxPool", x, like=op.result, kernel_shape=tuple(op.kernel_shape), strides=tuple(op.strides), pads=pads,
+        dilations=tuple(op.dilations)))

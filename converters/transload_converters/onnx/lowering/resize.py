@@ -47,8 +47,8 @@ def interp(op: Interp, rw: Rewriter) -> Value:
             coordinates, roi = "tf_crop_and_resize", constant(rw, _part_read(op), F32)
     return emit(
         rw, "Resize", op.input, roi, scales, sizes, like=op.result, mode=op.mode, coordinate_transformation_mode=coordinates,
-        nearest_mode=op.nearest_mode, cubic_coeff_a=op.cubic_coeff, exclude_outside=int(op.exclude_outside),
-        antialias=int(op.antialias))
+        nearest_mode=op.nearest_mode, cubic_coeff_a=op.cubic_coeff, exclude_outside=int(op.exclude_outside and op.mode == "cubic"),  # of two numbers, what is left is the one at the border
+        antialias=int(op.antialias and op.mode != "nearest"))  # of what is taken from one place nothing is smoothed
 
 
 def _gives_the_sizes(op: Interp) -> bool:

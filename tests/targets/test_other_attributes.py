@@ -1,0 +1,113 @@
+"""Forms of the hub's ops with other attributes than the usual ones: a target that does not read one gives other numbers."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+from transload.errors import ConversionError, TransloadError
+from transload.ir.registry import lookup
+from transload.ir.verify import check
+from transload.testing import build_op
+
+from .forms import ELEMENTS, FORMS, Form, numbers
+
+NEEDS = {"onnx": "onnxruntime", "tflite": "ai_edge_litert", "stablehlo": "jaxlib", "tosa": "numpy"}
+_FLOAT = np.finfo(np.float32)
+_NUMBERS = (-1.0, 0.0, 0.5, 1.0, 2.0, 1e-3, 6.0)
+_WITHOUT_MEANING = {"TopK": ("sorted",), "LRN": ("alpha", "bias", "beta"), "Selu": ("alpha",)}
+"""Attributes that say nothing of the numbers or their order, and those that runtimes limit to what networks have."""
+
+
+def _varied(seed: int) -> tuple[Form, dict[str, Any]]:
+    """A form, and its attributes, of which one to three are others."""
+    chosen = random.Random(seed)
+    form = FORMS[chosen.choice(list(FORMS))]
+    declared = lookup(f"top.{form.name}")
+    assert declared is not None
+    attributes = dict(form.attributes)
+    names = [name for name in declared.attributes if name not in _WITHOUT_MEANING.get(form.name, ())]
+    for name in chosen.sample(names, min(len(names), chosen.choice([1, 1, 2, 3]))):
+        value = _other(chosen, name, declared.attributes[name].kind.name, attributes)
+        if value is not None:
+            attributes[name] = value
+    return form, attributes
+
+
+def _other(chosen: random.Random, name: str, kind: str, attributes: dict[str, Any]) -> Any:
+    """Another value of an attribute of a kind; None of a kind that is none of numbers, words or choices."""
+    held = attributes.get(name)
+    if kind == "true or false":
+        return not held
+    if "'" in kind:
+        return chosen.choice(re.findall(r"'([^']*)'", kind))
+    if kind.startswith("integers"):
+        dimensions = len(attributes.get("kernel_shape", (1, 1)))
+        usual = {"pads": (0,) * 2 * dimensions, "strides": (1,) * dimensions, "dilations": (1,) * dimensions}
+        values = list(held if held is not None else usual.get(name, (0,)))
+        if name == "order":
+            return tuple(chosen.sample(values, len(values)))
+        if values:
+            values[chosen.randrange(len(values))] += chosen.choice([-2, -1, 1, 1, 2])
+        return tuple(values)
+    if kind.startswith("integer"):
+        return chosen.choice([-2, -1, 0, 1, 2, 3])
+    return chosen.choice(_NUMBERS) if kind.startswith(("float", "number")) else None
+
+
+def _agrees(target: str, form: Form, attributes: dict[str, Any], tmp_path: Path) -> None:
+    """Fails where what a target writes of an op does not run, or gives other numbers than the hub; what it refuses holds."""
+    operands = form.make(ELEMENTS["f32"])
+    try:
+        module = build_op(f"top.{form.name}", *operands, constant=form.constant, **attributes)
+        if check(module):
+            return
+        arrays = [array for place, array in enumerate(operands) if array is not None and place not in form.constant]
+        given = dict(zip(module.inputs, arrays, strict=True))
+        wanted = transload.run(module, given)
+    except TransloadError:
+        return
+    try:
+        transload.convert(module, target, tmp_path / "out", verify=False)
+    except ConversionError as error:
+        assert error.findings and "please report" not in str(error)
+        return
+    for one, other in zip(wanted.values(), transload.run(tmp_path / "out", given).values(), strict=True):
+        assert one.shape == other.shape
+        if target == "tflite":  # whose operators without an activation keep numbers between the ends of float32
+            one = np.clip(one, -_FLOAT.max, _FLOAT.max)
+        np.testing.assert_allclose(other.astype(np.float64), one.astype(np.float64), rtol=2e-4, atol=2e-4)
+
+
+@pytest.mark.one_in(13)
+@pytest.mark.parametrize("target", NEEDS)
+@pytest.mark.parametrize("seed", range(301))
+def test_any_attributes_are_the_hubs(target: str, seed: int, tmp_path: Path) -> None:
+    pytest.importorskip(NEEDS[target])
+    _agrees(target, *_varied(seed), tmp_path)
+
+
+_IMAGE = Form("MaxPool", lambda dtype: [numbers(dtype, 1, 3, 6, 6)])
+
+
+@pytest.mark.parametrize("target", NEEDS)
+@pytest.mark.parametrize(("name", "attributes"), [
+    ("Sigmoid", {"log": True, "scale": 2.0}),
+    ("Sigmoid", {"log": True, "bias": 0.5}),
+    ("Interp", {"sizes": (8, 8), "antialias": True}),
+    ("Interp", {"sizes": (7, 9), "mode": "linear", "exclude_outside": True}),
+    ("AvgPool", {"kernel_shape": (2, 2), "strides": (2, 2), "pads": (2, 0, 0, 0)}),
+    ("AvgPool", {"kernel_shape": (2, 1), "strides": (1, 2), "pads": (1, 1, 2, 0), "count_include_pad": True}),
+    ("AvgPool", {"kernel_shape": (3, 3), "pads": (2, 0, 3, 0)}),
+    ("MaxPool", {"kernel_shape": (3, 2), "pads": (1, 2, 2, 1)}),
+], ids=str)
+def test_what_networks_seldom_have(target: str, name: str, attributes: dict[str, Any], tmp_path: Path) -> None:
+    """ONNX gave the logarithm of the plain sigmoid, and files that onnxruntime did not load: padding as wide as a window."""
+    pytest.importorskip(NEEDS[target])
+    _agrees(target, Form(name, _IMAGE.make), attributes, tmp_path)
