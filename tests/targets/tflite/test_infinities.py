@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,6 +100,17 @@ def test_reductions_beyond_all_steps_are_the_nearest_integer(mode: str) -> None:
 def test_running_sums_beyond_all_steps_are_the_nearest_integer() -> None:
     sums = held(lambda b, x, kind: b.emit("top.CumSum", x, axis=0, element=kind), [100] * 8 + [-128] * 8, 2**-30)
     assert sums.tolist() == [127] * 14 + [-128] * 2
+
+
+@pytest.mark.parametrize(("given", "is_held"), [
+    ({}, False), ({"scale": 3.0}, True), ({"bias": -2.0}, True), ({"scale": -3.0, "bias": 1.0}, True),
+    ({"scale": 0.5, "bias": 0.25}, False), ({"log": True}, True)])
+def test_a_sigmoid_with_factors_is_bounded_by_them(given: dict[str, Any], is_held: bool) -> None:
+    """It was taken for one without, between 0 and 1, whatever it is multiplied with and added to: of 2^30 steps all hold 1."""
+    by_channel, target = QuantType(I8, F32, (1.0, 2.0), (0, 0), axis=0), QuantType(I8, F32, (1.5 * 2**-30,), (0,))
+    made = network(lambda b, x: b.emit("top.Sigmoid", x, element=target, **given), TensorType((2, 2), by_channel))
+    operators = {op.name for op in transload.lower(made, "tfl").ops()}
+    assert ({"tfl.minimum", "tfl.maximum"} <= operators) is is_held
 
 
 def test_what_is_bounded_is_not_held() -> None:

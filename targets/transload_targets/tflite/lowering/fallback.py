@@ -121,7 +121,8 @@ _STEPS_HELD = 2.0**30
 def _bound(op: Op) -> float:
     """What no result of an op is greater than in magnitude; infinity where that is not known."""
     if op.name in _UP_TO_ONE and not op.attribute("log", False):
-        return 1.0
+        factor, added = op.attribute("scale", 1.0), op.attribute("bias", 0.0)  # which Sigmoid may have
+        return abs(factor) + abs(added)
     is_between = op.name == "top.Reduce" and op.attribute("mode") in ("ReduceMax", "ReduceMin", "ReduceMean")
     is_up_to_the_sum = op.name in _UP_TO_THE_SUM and op.attribute("coeff", None) is None  # Add may have factors
     return sum(map(_magnitude, op.operands)) if is_between or is_up_to_the_sum else math.inf
