@@ -59,8 +59,10 @@ def is_iterable(value: Any) -> TypeGuard[Iterable[Any]]:
     """Whether it can be gone through; an array of no dimensions, numpy's or another's, has the method for it, and cannot."""
     if not isinstance(value, Iterable):
         return False
-    shape = getattr(value, "shape", None)  # that of others' objects may be anything, as an array
-    return not (isinstance(shape, tuple) and not shape)
+    try:
+        return len(value.shape) > 0  # type: ignore[attr-defined]  # that of others' objects is a tuple, an array, or anything
+    except (AttributeError, TypeError, ValueError):  # there is none, it has no length, or TensorFlow does not know that
+        return True
 
 
 def _is_several(value: Any) -> bool:

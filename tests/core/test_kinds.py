@@ -159,11 +159,28 @@ def test_kinds() -> None:
     assert np.int64(3).__index__() == 3
 
 
-@pytest.mark.parametrize("shape", [None, (), (2,), np.zeros(0, np.int64), np.array([2, 3])])
-def test_a_shape_may_be_an_array(shape: Any) -> None:
+class TensorShape:
+    """A shape as TensorFlow has it, which is no tuple; of unknown rank with None, whose length it refuses to say."""
+
+    def __init__(self, sizes: tuple[int, ...] | None) -> None:
+        self.sizes = sizes
+
+    def __len__(self) -> int:
+        if self.sizes is None:
+            raise ValueError("Cannot take the length of shape with unknown rank.")
+        return len(self.sizes)
+
+    def __bool__(self) -> bool:
+        return self.sizes is not None
+
+
+@pytest.mark.parametrize(("shape", "several"), [
+    (None, True), ((), False), ((2,), True), (np.zeros(0, np.int64), False), (np.array([2, 3]), True), (TensorShape(()), False),
+    (TensorShape((2,)), True), (TensorShape(None), True), (7, True)])
+def test_a_shape_may_be_no_tuple(shape: Any, several: bool) -> None:
     """`if` of what comparing that gives is an error, or may be."""
     class Shaped(list[int]):
         pass
 
     Shaped.shape = shape  # type: ignore[attr-defined]
-    assert is_iterable(Shaped()) is (shape != () if isinstance(shape, tuple) else True)
+    assert is_iterable(Shaped()) is several
