@@ -121,3 +121,30 @@ def test_options_by_the_names_of_keras_1(
 ) -> None:
     found = result(tmp_path / "1.h5", [entry(kind, "l", **first)], x, {}, "1.2.2")
     np.testing.assert_array_equal(found, result(tmp_path / "2.h5", [entry(kind, "l", **then)], x, {}))
+
+
+@pytest.mark.parametrize(("kind", "first", "then", "x"), [
+    ("ZeroPadding2D", [1, 0, 2, 3], [[1, 0], [2, 3]], IMAGE),
+    ("ZeroPadding2D", [1, 2], [[1, 1], [2, 2]], IMAGE),
+    ("ZeroPadding2D", {"top_pad": 1, "bottom_pad": 2, "left_pad": 3, "right_pad": 4}, [[1, 2], [3, 4]], IMAGE),
+    ("ZeroPadding2D", {"bottom_pad": 2, "left_pad": 3}, [[0, 2], [3, 0]], IMAGE),
+    ("ZeroPadding2D", {}, [[0, 0], [0, 0]], IMAGE),
+    ("ZeroPadding1D", [1, 2], [1, 2], STEPS),
+    ("ZeroPadding1D", {"left_pad": 1, "right_pad": 2}, [1, 2], STEPS),
+    ("ZeroPadding1D", {"right_pad": 2}, [0, 2], STEPS)])
+def test_paddings_as_keras_1_writes_them(tmp_path: Path, kind: str, first: Any, then: Any, x: np.ndarray) -> None:
+    """Numbers of all four sides, and sides by name, were refused."""
+    found = result(tmp_path / "1.h5", [entry(kind, "l", padding=first)], x, {}, "1.2.2")
+    np.testing.assert_array_equal(found, result(tmp_path / "2.h5", [entry(kind, "l", padding=then)], x, {}))
+
+
+@pytest.mark.parametrize(("kind", "name", "given", "version", "x"), [
+    ("ZeroPadding2D", "padding", [1, 0, 2, 3], "2.2.4", IMAGE), ("ZeroPadding2D", "padding", {"top_pad": 1}, "2.2.4", IMAGE),
+    ("ZeroPadding2D", "padding", {"top": 1}, "1.2.2", IMAGE), ("ZeroPadding2D", "padding", [1, 2, 3], "1.2.2", IMAGE),
+    ("ZeroPadding1D", "padding", {"top_pad": 1}, "1.2.2", STEPS), ("Cropping2D", "cropping", [1, 0, 1, 0], "1.2.2", IMAGE),
+    ("Cropping1D", "cropping", {"left_pad": 1}, "1.2.2", STEPS)])
+def test_paddings_that_no_such_keras_writes(
+    tmp_path: Path, kind: str, name: str, given: Any, version: str, x: np.ndarray,
+) -> None:
+    with pytest.raises(ReadError, match=f"its {name} .* is none for [12] dimensions?"):
+        result(tmp_path / "m.h5", [entry(kind, "l", **{name: given})], x, {}, version)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from transload.errors import Unsupported
@@ -45,17 +45,39 @@ def _rank(call: Call) -> int:
     return int(re.search(r"([123])D", call.layer.class_name)[1])  # type: ignore[index]
 
 
+_SIDES = {1: ("left_pad", "right_pad"), 2: ("top_pad", "bottom_pad", "left_pad", "right_pad")}
+"""By how many dimensions are padded, the sides as Keras 1 names them, before and after in turn."""
+
+
 def _pairs(call: Call, name: str, rank: int) -> list[tuple[int, int]]:
     """Before and after, of each dimension: from a number, a number each, or a pair each."""
-    given: Any = call.option(name, 1)
+    asked: Any = call.option(name, 1)
+    given = asked
     if isinstance(given, int):
         given = [given] * rank
-    if rank == 1 and len(given) == 2 and all(isinstance(each, int) for each in given):
+    elif name == "padding" and call.g.keras < 2 and rank in _SIDES:
+        given = _by_sides(given, _SIDES[rank])
+    if rank == 1 and len(given) == 2 and _are_whole(given):
         given = [given]
-    pairs = [(each, each) if isinstance(each, int) else (int(each[0]), int(each[1])) for each in given]
-    if len(pairs) != rank or min(map(min, pairs)) < 0:
-        raise Unsupported(f"its {name} {given!r} is none for {rank} dimensions")
+    is_known = not isinstance(given, Mapping) and len(given) == rank and all(
+        isinstance(each, int) or (len(each) == 2 and _are_whole(each)) for each in given)
+    pairs = [(each, each) if isinstance(each, int) else tuple(each) for each in given] if is_known else []
+    if not pairs or min(map(min, pairs)) < 0:
+        raise Unsupported(f"its {name} {asked!r} is none for {rank} dimensions")
     return pairs
+
+
+def _by_sides(given: Any, sides: Sequence[str]) -> Any:
+    """A padding of Keras 1, which says all sides, in order or by name, as pairs; what else it is, as it is."""
+    if isinstance(given, Mapping) and given.keys() <= set(sides):  # those that are not named are not padded
+        given = [given.get(side, 0) for side in sides]
+    if len(given) != len(sides) or not _are_whole(given):
+        return given
+    return [given[place:place + 2] for place in range(0, len(sides), 2)]
+
+
+def _are_whole(given: Any) -> bool:
+    return not isinstance(given, Mapping) and all(isinstance(each, int) for each in given)
 
 
 def _everywhere(call: Call, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
