@@ -154,6 +154,20 @@ def test_operations_that_nobody_computes_are_told_with_their_likes_all_at_once()
     assert "acme" not in found["operations"].why  # whose plugin knows it, if it is there
 
 
+def test_a_dialect_that_is_mistyped_is_told_and_one_that_is_not_there_is_not() -> None:
+    """An operation of a dialect that nobody registers was taken for a plugin's, whatever it was like: nothing said `topp.Add`."""
+    content = toml_table((FOLDER / "tp-tiny.toml").read_text())
+    silent = ("acme.sharpen", "acme.Add", "npu.add", "topaz.Sharpen")  # the last two are like ones of ours, and plugins'
+    content["operations"] |= {name: ["int8"] for name in ("topp.Add", "Top.relu", "onnxx.Conv", *silent)}
+    with pytest.raises(ChipError) as caught:
+        chip_of(content, "bad.toml")
+    (finding,) = caught.value.findings
+    for said in ("topp.Add: no plugin registers dialect 'topp'; did you mean top.Add?", "did you mean top.Relu?",
+                 "did you mean onnx.Conv?"):
+        assert said in finding.why
+    assert not any(name in finding.why for name in silent)
+
+
 def test_what_may_be_none_is_told_so() -> None:
     content = toml_table((FOLDER / "tp-tiny.toml").read_text())
     content["dma"]["dma_latency"], content["compute"]["start_cycles"] = 0, 0

@@ -224,7 +224,8 @@ def _operations(value: Any) -> dict[str, tuple[str, ...]]:
 def _is_known(operation: str) -> bool:
     """True of an operation of ours that something computes, and of one that another dialect declares; `ValueError` otherwise.
 
-    What is of a dialect that is not there its plugin knows: a chip's file may be looked at without it.
+    What is of a dialect that is not there its plugin knows: a chip's file may be looked at without it. Where one that is there
+    has nearly the same name, and this operation, that is meant.
     """
     from transload.plugin_host import host
 
@@ -239,11 +240,28 @@ def _is_known(operation: str) -> bool:
         known = sorted(each.partition(".")[2] for each in OPERATIONS)
     else:
         declared = host().dialect(dialect)
-        if declared is None or operation in declared.ops:
+        if declared is None:
+            if meant := _likely_meant(dialect, name):
+                raise ValueError(f"no plugin registers dialect {dialect!r}; did you mean {meant}?")
+            return True
+        if operation in declared.ops:
             return True
         known = sorted(declared.ops)
     near = nearest(operation, known)
     raise ValueError(f"is no operation; did you mean {near}?" if near else f"is no operation of {', '.join(known)}")
+
+
+def _likely_meant(dialect: str, name: str) -> str | None:
+    """The operation of this name, but for capitals, in the dialect most like one that nobody registers; None where none is.
+
+    A likeness of dialects alone says nothing: that of a plugin which is not there may be called nearly as one of ours.
+    """
+    from transload.plugin_host import host
+
+    near = nearest(dialect, (each for each in host().dialects if each != "tpu"))
+    declared = host().dialect(near) if near is not None else None
+    wanted = f"{near}.{name}".lower()
+    return next((each for each in declared.ops if each.lower() == wanted), None) if declared is not None else None
 
 
 def _each(table: Mapping[str, Any], read: Callable[[str, Any], Any]) -> dict[str, Any]:
