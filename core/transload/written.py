@@ -48,6 +48,7 @@ from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .reported import need_as_written, relied_on, report_in
+from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .sizes_text import sizes_text
@@ -239,7 +240,8 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
     if not files:
         raise ReadError(f"{path}: the conversion for {name!r} was refused, and nothing was written", hint=f"{REPORT} says why")
     program = program_among(files, name)
-    need_as_written(path, folder, report, readable_suffixes(), _needed(path, folder, report, program))
+    needed = _needed(path, folder, report, program)
+    need_as_written(path, folder, report, readable_suffixes(), needed)
     if report["partition"] is not None:
         return _in_parts(folder, report)
     emitted = Emitted(files, report["target_report"])
@@ -259,18 +261,22 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         note = f"{program} is run"
     else:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
-    return Written(_read(program, report), None, (note, note))
+    module = _read(program, report)
+    if needed is not None:  # weights beside it, which are known once it is read
+        with_it = [name for name in report["files"] if folder / name in module.beside]
+        need_as_written(path, folder, report, readable_suffixes(), with_it)
+    return Written(module, None, (note, note))
 
 
 def _needed(path: Path, folder: Path, report: Mapping[str, Any], program: Path | None) -> list[str] | None:
     """The files, of those that a report lists, without which a path cannot be run; None for all of them.
 
     All are where the whole folder is named, where each part is run, and where the target's own runtime may open any. Else a file
-    that is named by itself needs the program that is run for it.
+    that is named by itself needs the program that is run for it, and what becomes of images before that.
     """
     if path.name == REPORT or is_folder(path) or report["partition"] is not None or runner_of(report["target"])[0] is not None:
         return None
-    return [name for name in report["files"] if folder / name in (path, program)]
+    return [name for name in report["files"] if folder / name in (path, program, folder / IMAGES)]
 
 
 def _by_itself(

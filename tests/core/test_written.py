@@ -354,6 +354,75 @@ def test_a_file_by_itself_needs_what_runs_it_alone(examples: Path, tmp_path: Pat
         transload.run(tmp_path / "digits_int8_top.mlir", given)
 
 
+def converted_for_images(examples: Path, out: Path) -> Path:
+    """A folder with a program, what its target alone takes, and what becomes of images."""
+    transload.convert(examples / "digits" / "digits_float.tflite", "tosa", out, verify=False,
+                      preprocess=transload.Preprocess(scale=(0.0625,)))
+    (out / "digits_float.bin").write_bytes(b"compiled")
+    file = out / "report.json"
+    report = json.loads(file.read_text(encoding="utf-8"))
+    report["files"] = {"digits_float.bin": 8, **report["files"]}
+    file.write_text(json.dumps(report), encoding="utf-8")
+    return out / "preprocess.toml"
+
+
+def test_a_file_by_itself_needs_what_becomes_of_images_too(
+    examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is opened beside what runs: a changed one was used without a word, and where it was gone images became other numbers."""
+    monkeypatch.setattr("transload.written.runner_of", lambda name, emitted=None: (None, ""))
+    images, given = converted_for_images(examples, tmp_path), {"image": np.zeros((1, 8, 8, 1), np.float32)}
+    transload.run(tmp_path / "digits_float.bin", given)
+    text = images.read_text(encoding="utf-8")
+    images.write_text(text.replace("0.0625", "0.125"), encoding="utf-8")
+    with pytest.raises(ReadError, match=r"preprocess\.toml was changed since it was written"):
+        transload.run(tmp_path / "digits_float.bin", given)
+    images.unlink()
+    with pytest.raises(ReadError, match=r"preprocess\.toml: the conversion wrote it, as its report says, and it is not there"):
+        transload.run(tmp_path / "digits_float.bin", given)
+
+
+def test_a_program_that_is_named_itself_is_told_of_its_preprocessing(examples: Path, tmp_path: Path) -> None:
+    """As it is now is what such a program is taken as, and what lies beside it; one that is gone is no such edit."""
+    images, model = converted_for_images(examples, tmp_path), examples / "digits" / "digits_float.tflite"
+    tosa, given = tmp_path / "digits_float.tosa", {"image": np.zeros((1, 8, 8, 1), np.float32)}
+    assert not any("changed since" in note for note in transload.compare(model, tosa, given).notes)
+    images.write_text(images.read_text(encoding="utf-8").replace("0.0625", "0.125"), encoding="utf-8")
+    assert any("changed since" in note for note in transload.compare(model, tosa, given).notes)
+    images.unlink()
+    for preprocess in (None, transload.Preprocess(scale=(0.0625,))):
+        with pytest.raises(ReadError, match=r"preprocess\.toml: the conversion wrote it, .* is not there"):
+            transload.compare(model, tosa, given, preprocess=preprocess)
+    (tmp_path / "report.json").unlink()
+    transload.compare(model, tosa, given)  # alone, a program tells nothing of images
+
+
+@pytest.mark.parametrize("kind", ["changed", "gone"])
+def test_what_the_program_is_read_with_is_as_it_was_written(
+    kind: str, examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Weights beside a program that runs for another file were not among what that needs."""
+    converted_for_images(examples, tmp_path)
+    weights, file = tmp_path / "weights.data", tmp_path / "report.json"
+    weights.write_bytes(b"weights")
+    report = json.loads(file.read_text(encoding="utf-8"))
+    report["files"]["weights.data"], report["digests"]["weights.data"] = 7, Digest(weights).text()
+    file.write_text(json.dumps(report), encoding="utf-8")
+
+    def load(path: Path) -> Any:
+        module = transload.load(path)
+        module.beside = (weights,)
+        return module
+
+    monkeypatch.setattr("transload.written.runner_of", lambda name, emitted=None: (None, ""))
+    monkeypatch.setattr("transload.written.load_artifact", load)
+    given = {"image": np.zeros((1, 8, 8, 1), np.float32)}
+    transload.run(tmp_path / "digits_float.bin", given)
+    weights.write_bytes(b"Weights") if kind == "changed" else weights.unlink()
+    with pytest.raises(ReadError, match=r"weights\.data"):
+        transload.run(tmp_path / "digits_float.bin", given)
+
+
 def test_what_goes_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier conversion wrote is removed where it is as it was: its digest took seconds, twice, of a large file."""
     transload.convert(summing(), "tosa", tmp_path, verify=False)

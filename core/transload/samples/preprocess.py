@@ -399,9 +399,18 @@ def need_images(images: bool) -> None:
 
 
 def beside_of(artifact: Path) -> Preprocess | None:
-    """What the file beside an artifact, or in its folder, says; None where there is none. Raises `ReadError`."""
+    """What the file beside an artifact, or in its folder, says; None where there is none.
+
+    Raises `ReadError`, also where the conversion that wrote the artifact wrote one, by its report, and it is gone: images would
+    become other numbers.
+    """
+    from ..reported import need_files, written_with
+
     place = (artifact if is_folder(artifact) else artifact.parent) / FILE
-    return Preprocess.read(place) if exists(place) else None
+    if exists(place):
+        return Preprocess.read(place)
+    need_files(file for file in written_with(artifact) if file == place)
+    return None
 
 
 def beside_first(models: Iterable[Any]) -> Preprocess | None:

@@ -41,6 +41,7 @@ from ..meanings import (
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..samples.fused import Fused
+from ..samples.preprocess import FILE as IMAGES
 from ..samples.preprocess import Preprocess, beside_of, need_images, turned_for
 from ..shell import quoted
 from ..sizes_of_data import sizes_from
@@ -101,7 +102,8 @@ class Comparison:
     function_unsaid: str | None = None
     """The function that was asked for, where the artifact's report names none."""
     changed: bool = False
-    """Whether the artifact is a file that was changed since it was written, by the digest in the report beside it."""
+    """Whether the artifact is a file that was changed since it was written, or the preprocessing beside it, by the digests in the
+    report beside them."""
 
     def look_around(
         self, given: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], result: Module, artifact: str | Path | Module,
@@ -400,11 +402,15 @@ def _opened(
 
 
 def _has_changed(artifact: Path) -> bool:
-    """Whether a file is not what the conversion wrote there whose report is beside it. Of a folder, who opens it asks."""
+    """Whether a file, or the preprocessing beside it, is not what the conversion wrote there whose report is beside it.
+
+    Of a folder, who opens it asks.
+    """
     from ..reported import changed_since, report_in
 
     report = report_in(artifact.parent)
-    return report is not None and artifact in changed_since(artifact.parent, report, (artifact.name,))
+    return report is not None and artifact.name in report["files"] and bool(
+        changed_since(artifact.parent, report, (artifact.name, IMAGES)))
 
 
 def _opened_with_model(
