@@ -35,7 +35,11 @@ def upsample(op: Upsample, rw: Rewriter) -> Value:
 
 @TABLE("top.Interp")
 def interp(op: Interp, rw: Rewriter) -> Value:
-    """Resize, of the modes of the same names; by scales where the op has its own, else by sizes."""
+    """Resize, of the modes of the same names; by scales where the op has its own, else by sizes.
+
+    What is taken from one place is not smoothed, and of two numbers what is not outside is the one at the border: onnxruntime
+    takes neither attribute there.
+    """
     need_channels_second(op)
     roi = scales = sizes = None
     coordinates: str = op.coord_mode
@@ -47,8 +51,8 @@ def interp(op: Interp, rw: Rewriter) -> Value:
             coordinates, roi = "tf_crop_and_resize", constant(rw, _part_read(op), F32)
     return emit(
         rw, "Resize", op.input, roi, scales, sizes, like=op.result, mode=op.mode, coordinate_transformation_mode=coordinates,
-        nearest_mode=op.nearest_mode, cubic_coeff_a=op.cubic_coeff, exclude_outside=int(op.exclude_outside and op.mode == "cubic"),  # of two numbers, what is left is the one at the border
-        antialias=int(op.antialias and op.mode != "nearest"))  # of what is taken from one place nothing is smoothed
+        nearest_mode=op.nearest_mode, cubic_coeff_a=op.cubic_coeff,
+        exclude_outside=int(op.exclude_outside and op.mode == "cubic"), antialias=int(op.antialias and op.mode != "nearest"))
 
 
 def _gives_the_sizes(op: Interp) -> bool:
