@@ -152,8 +152,12 @@ def floor_div(op: FloorDiv, a: Array, b: Array) -> Array:
 
 @KERNELS("top.FloorMod")
 def floor_mod(op: FloorMod, a: Array, b: Array) -> Array:
+    a, b = wide(a), wide(b)
     with np.errstate(all="ignore"):
-        return finish(op, np.mod(wide(a), wide(b)))
+        if is_integer(a):
+            return finish(op, np.mod(a, b))
+        rest = np.fmod(a, b)  # np.mod gives zeros the sign of b, where all frameworks keep that of a
+        return finish(op, np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest))
 
 
 @KERNELS("top.TruncMod")

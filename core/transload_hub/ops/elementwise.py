@@ -162,12 +162,12 @@ class Pow(DeclaredOp):
 
 @TOP.op("FloorDiv")
 class FloorDiv(Binary):
-    """`floor(a / b)`, for integers too (TFLite FLOOR_DIV; Python's `//`)."""
+    """`floor(a / b)`, of floats of the rounded quotient (TensorFlow's FloorDiv); of integers, too (TFLite FLOOR_DIV)."""
 
 
 @TOP.op("FloorMod")
 class FloorMod(Binary):
-    """`a - floor(a / b) * b`, with the sign of b (TFLite FLOOR_MOD, ONNX Mod with fmod=0; Python's `%`)."""
+    """`a - floor(a / b) * b`, with the sign of b, a zero with that of a (TFLite FLOOR_MOD, ONNX Mod with fmod=0)."""
 
 
 @TOP.op("TruncMod")

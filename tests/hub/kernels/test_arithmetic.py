@@ -190,3 +190,11 @@ def test_powers_of_signed_by_unsigned_integers_keep_all_digits(of: str, by: str)
     module = one_op("top.Pow", "", {"a": tensor((4,), of), "b": tensor((4,), by)}, tensor((4,), of))
     wanted = np.array([pow(int(x), int(y), 1 << 64) for x, y in zip(base, exponent, strict=True)], np.uint64).astype(base.dtype)
     np.testing.assert_array_equal(transload.run(module, {"a": base, "b": exponent})["r"], wanted, strict=True)
+
+
+def test_zeros_that_are_left_have_the_dividends_sign(run_op):
+    a, b = np.array([0.0, -0.0, 6.0, -6.0], np.float32), np.array([[2.0], [-2.0]], np.float32)
+    for name in ("FloorMod", "TruncMod"):
+        made = run_op(name, a, b)
+        np.testing.assert_array_equal(np.signbit(made), [[False, True, False, True]] * 2)
+        assert not made.any()

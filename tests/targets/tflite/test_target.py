@@ -295,3 +295,10 @@ def test_batch_normalization_by_computed_statistics() -> None:
     arrays = [np.asarray(array, np.float32) for array in (
         np.arange(24).reshape(2, 3, 4), [1, 2, 3], [3.75, 0.75, 15.75], [1, 2, 4], [0.5, 0, -1])]
     assert {"sub", "rsqrt", "mul", "add"} <= set(agree(module, *arrays))
+
+
+def test_quotients_are_rounded_before_they_are_rounded_down() -> None:
+    """By DIV and FLOOR: FLOOR_DIV divides in f64, where 6 by the f32 that is nearest to 0.3 is less than 20."""
+    module = network(lambda b, x, y: b.emit("top.FloorDiv", x, y), TensorType((7,), F32), TensorType((3, 1), F32))
+    x, y = np.array([6, 3, 0.9, 1.2, 12, -6, -0.9], np.float32), np.array([[0.3], [0.1], [-0.3]], np.float32)
+    assert agree(module, x, y) == ["div", "floor"]

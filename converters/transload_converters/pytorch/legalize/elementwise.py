@@ -91,20 +91,39 @@ def _division_rounded(call: Call) -> str:
 @TABLE(*_names("div divide", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode"), "true_divide.Tensor", "true_divide.Scalar",
        *_names("floor_divide", "default", "Scalar"), rounded=_division_rounded)
 def div(call: Call, rw: Rewriter) -> Value:
-    """The quotient, exact, or rounded down or towards zero. Rounded down it is NaN of an infinity, as what is left of that is."""
+    """The quotient, exact, or rounded down or towards zero."""
     mode = _mode_of(call)
     a, b = pair(call, rw, call.element)
     if mode == "floor":
-        made = rw.emit("top.FloorDiv", a, b)
-        if not is_float(call.element):
-            return made
-        endless, divisor = rw.emit("top.IsInf", a), rw.constant_of(b)
-        if divisor is None or not np.asarray(divisor).all():  # by 0 it stays infinite
-            there = rw.emit("top.Compare", b, number_like(rw, 0, call.element), mode="NotEqual")
-            endless = rw.emit("top.LogicalAnd", endless, there)
-        return rw.emit("top.Where", endless, number_like(rw, math.nan, call.element), made)
+        return _floor_quotient(rw, a, b) if is_float(call.element) else rw.emit("top.FloorDiv", a, b)
     quotient = rw.emit("top.Div", a, b)
     return quotient if mode is None or not is_float(call.element) else _towards_zero(rw, quotient)
+
+
+def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
+    """The quotient of floats rounded down as ATen's `div_floor_floating` does it: of what is without the rest by `fmod`.
+
+    So 6 // 0.3 is 19, as 0.3 in binary is a little more, where the quotient itself is rounded to 20. Of an infinity it is NaN,
+    as what is left of that is; 0 has the sign of the quotient, and by 0 it is that.
+    """
+    zero, one = (number_like(rw, number, a.element) for number in (0, 1))
+
+    def compare(left: Value, mode: str, right: Value) -> Value:
+        return rw.emit("top.Compare", left, right, mode=mode)
+
+    quotient, rest = rw.emit("top.Div", a, b), rw.emit("top.TruncMod", a, b)
+    whole = rw.emit("top.Div", rw.emit("top.Sub", a, rest), b)
+    apart = rw.emit("top.LogicalXor", compare(b, "Less", zero), compare(rest, "Less", zero))
+    below = rw.emit("top.LogicalAnd", apart, compare(rest, "NotEqual", zero))
+    whole = rw.emit("top.Where", below, rw.emit("top.Sub", whole, one), whole)
+    floor = rw.emit("top.Floor", whole)  # of a division that came out a little less than whole the number below
+    short = compare(rw.emit("top.Sub", whole, floor), "Greater", number_like(rw, 0.5, a.element))
+    floor = rw.emit("top.Where", short, rw.emit("top.Add", floor, one), floor)
+    made = rw.emit("top.Where", compare(whole, "Equal", zero), rw.emit("top.Mul", quotient, zero), floor)
+    divisor = rw.constant_of(b)
+    if divisor is not None and np.asarray(divisor).all():
+        return made
+    return rw.emit("top.Where", compare(b, "Equal", zero), quotient, made)
 
 
 def _towards_zero(rw: Rewriter, value: Value) -> Value:

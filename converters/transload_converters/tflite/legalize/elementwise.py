@@ -68,7 +68,24 @@ def extreme(op: Op, rw: Rewriter) -> Value:
 @plain_integers
 def floored(op: Op, rw: Rewriter) -> Value:
     """FLOOR_DIV, FLOOR_MOD: of integers as they are stored."""
-    return emit_like(rw, op, _FLOORED[op.name], *op.operands)
+    a, b = op.operands
+    if op.name == "tfl.floor_div" and a.is_float:
+        return _floor_of_exact_quotient(rw, a, b)
+    return emit_like(rw, op, _FLOORED[op.name], a, b)
+
+
+def _floor_of_exact_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
+    """FLOOR_DIV of floats, which LiteRT divides in f64: 6 by 0.3 is 19, where the quotient in f32 is rounded to 20.
+
+    What a division leaves is exact. As a part of the divisor it is what the quotient has behind the point, however this is
+    rounded: without it there is a whole number, or what is nearest to one. Where nothing is left (or NaN, of infinities, and
+    by 0) the quotient stays, with the sign of a zero.
+    """
+    quotient = rw.emit("top.Div", a, b)
+    part = rw.emit("top.Div", rw.emit("top.FloorMod", a, b), b)
+    zero = scalar(rw, 0.0, part.element)
+    part = rw.emit("top.Where", rw.emit("top.Compare", part, zero, mode="Greater"), part, zero)
+    return rw.emit("top.Round", rw.emit("top.Sub", quotient, part))
 
 
 @TABLE("tfl.bitwise_xor")

@@ -215,7 +215,7 @@ _QUANTIZED_BINARY = {"top.SquaredDifference": "SQUARED_DIFFERENCE"}
 
 @TABLE(*_BINARY)
 def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
-    """POW, FLOOR_DIV, FLOOR_MOD, SQUARED_DIFFERENCE, ATAN2, LOGICAL_AND, LOGICAL_OR, BITWISE_XOR; xor of truth is NOT_EQUAL."""
+    """POW, FLOOR_DIV (of floats FLOOR of DIV), FLOOR_MOD, ATAN2 and the like; xor of truth is NOT_EQUAL."""
     a, b = op.operands
     if any(quant(value) is not None for value in (a, b, op.result)):
         types = [quant(value) for value in (a, b, op.result)]
@@ -233,6 +233,8 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         if not a.is_float:
             raise Unsupported(f"LiteRT's ATAN2 takes floats alone, and this is {a.element}")
         a, b = (spread(rw, value, op.result) for value in (a, b))
+    if op.name == "top.FloorDiv" and a.is_float:  # FLOOR_DIV divides in f64: of a quotient that is not rounded
+        return emit(rw, "floor", emit(rw, "div", a, b, like=op.result), like=op.result)
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
     if op.name == "top.FloorMod":

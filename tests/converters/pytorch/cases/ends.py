@@ -36,6 +36,7 @@ def fill(cases: Cases) -> None:
     for name in ("max", "min", "median"):
         cases.add(f"{name}.default", rows)
     _rounded_once(cases)
+    _nearly_whole(cases)
 
 
 def _rounded_once(cases: Cases) -> None:
@@ -69,3 +70,17 @@ def _rounded_once(cases: Cases) -> None:
     cases.add("lerp.Tensor", full(3e8, -3e8), full(1, 3), full(1, 1))
     for name in ("_weight_norm", "_weight_norm_interface"):
         cases.add(f"{name}.default", t(2, 40, d="f16", lo=2e4, hi=4e4), t(2, 1, d="f16", lo=500, hi=900), 0)
+
+
+def _nearly_whole(cases: Cases) -> None:
+    """Quotients a little below a whole number, to which they are rounded, and by which division rounds down before."""
+    numbers = (6, 3, 0.9, 1.2, 12, -6, -0.9, 0)
+    for d in ("f32", "f16", "bf16"):
+        x = t(8, d=d, values=numbers)
+        for divisor in (0.3, 0.1, -0.3):
+            cases.add("floor_divide.default", x, t(1, d=d, values=(divisor,)))
+            cases.add("floor_divide.Scalar", x, divisor)
+            cases.add("div.Scalar_mode", x, divisor, rounding_mode="floor")
+            cases.add("remainder.Scalar", x, divisor)
+    cases.add("floor_divide.default", t(6, values=(1, -1, 0, _INF, -_INF, _NAN)), t(1, values=(0,)))
+    cases.add("floor_divide.default", t(4, values=(1, -1, 0, _INF)), t(1, values=(_INF,)))
