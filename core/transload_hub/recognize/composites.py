@@ -5,12 +5,12 @@ products, each in its own way. As one op they are calibrated, quantized, fused a
 The tables it applies: broadcasts and means (`broadcast`), activations (`activation`,
 `sign`), error functions (`erf`), softmax (`softmax`),
 normalizations (`normalization`, `affine_norm`), biases and
-pooling (`layer`), moved numbers (`movement`), casts (`cast`); changes of shape that cancel
+pooling (`layer`), moved numbers (`movement`), casts (`cast`), shifts (`shifts`); changes of shape that cancel
 go, too.
 
 A pattern fires only where axes, shapes and constants are those of the formula, and where the parts serve nobody
 else. Results keep their meaning up to the rounding of floats; quantized and integer tensors are left alone, but for
-broadcasts, which move numbers and compute none, casts, and biases of sums in i32.
+broadcasts, which move numbers and compute none, casts, shifts, and biases of sums in i32.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from transload.passes.dce import eliminate_dead_code
 from transload.rewrite import RewriteTable, apply_greedily
 
 from ..simplify import structure
-from . import activation, affine_norm, broadcast, cast, erf, layer, movement, normalization, sign, softmax
+from . import activation, affine_norm, broadcast, cast, erf, layer, movement, normalization, shifts, sign, softmax
 
 __all__ = ["TABLE", "recognize"]
 
@@ -34,7 +34,7 @@ _SHAPES("top.Reshape", "top.Squeeze", "top.Unsqueeze", "top.Expand", "top.Permut
 _SHAPES("top.Permute")(structure.permute_of_permute)
 
 TABLE = reduce(add, (_SHAPES, *(family.TABLE for family in (
-    broadcast, movement, erf, activation, sign, softmax, normalization, affine_norm, layer, cast))))
+    broadcast, movement, erf, activation, sign, softmax, normalization, affine_norm, layer, cast, shifts))))
 
 
 def recognize(module: Module) -> bool:

@@ -48,3 +48,16 @@ def test_what_may_be_larger_is_refused(name: str) -> None:
 def test_magnitudes_of_64_bits_are_summed() -> None:
     module = network(lambda b, x: b.emit("top.Reduce", x, axes=(1,), keepdims=False, mode="ReduceL1"), MANY)
     operators(module, np.array([[-17 << 40, 17, 3], [0, 90, -90]]))
+
+
+@pytest.mark.parametrize("places", [0, 1, 31, 32, 33, 63, 64, [0, 31, 45], [40, 32, 63]], ids=str)
+def test_numbers_of_64_bits_are_moved_down(places: int | list[int]) -> None:
+    """By their halves: RIGHT_SHIFT has 32 bits."""
+    module = network(lambda b, x: b.emit("top.ShiftRight", x, b.constant(np.array(places, np.int64))), MANY)
+    operators(module, np.array([[-(1 << 63), (1 << 63) - 1, -1], [0x123456789ABCDEF, -0x123456789ABCDEF, 0]]))
+
+
+def test_numbers_of_64_bits_are_not_moved_by_computed_places() -> None:
+    module = network(lambda b, x, y: b.emit("top.ShiftRight", x, y), MANY, MANY)
+    with pytest.raises(ConversionError, match="by constant numbers of places alone"):
+        transload.lower(module, "tfl")

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I32, I64, Value, dtype_of
+from transload.ir import BOOL, I32, I64, UI32, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
-from .common import constant, emit, static_shape, widened, wider
+from .common import constant, emit, ints, static_shape, widened, wider
 
 if TYPE_CHECKING:
-    from transload_hub.ops.elementwise import Bitwise, BitwiseNot, ShiftLeft
+    from transload_hub.ops.elementwise import Bitwise, BitwiseNot, ShiftLeft, ShiftRight
 
-__all__ = ["TABLE"]
+__all__ = ["TABLE", "shifted_64"]
 
 TABLE = RewriteTable()
 
@@ -35,6 +35,35 @@ def shift_left(op: ShiftLeft, rw: Rewriter) -> Value:
         return emit(rw, "mul", op.a, factor, like=op.result)
     wide = emit(rw, "cast", op.a, like=op.a, element=I64)
     return emit(rw, "cast", emit(rw, "mul", wide, factor, like=op.result, element=I64), like=op.result)
+
+
+def shifted_64(rw: Rewriter, op: ShiftRight) -> Value:
+    """Numbers of 64 bits moved down by a constant, by their halves, as RIGHT_SHIFT has 32.
+
+    The upper half, which has the sign, is moved by what is more than 32 places, or else up beside what is left of the lower one.
+    """
+    dense = constant_of(op.b)
+    if dense is None or (dense.numpy() < 0).any():
+        raise Unsupported("LiteRT moves integers of 64 bits by constant numbers of places alone", "make the distance constant")
+    places, shape = np.minimum(dense.numpy().astype(np.int64), 63), static_shape(op.a)
+    halves = emit(rw, "bitcast", op.a, like=op.a, shape=(*shape, 2), element=I32)
+
+    def half(index: int) -> Value:
+        return emit(rw, "gather", halves, ints(rw, index), like=op.a, shape=(*shape, 1), element=I32, axis=len(shape))
+
+    def flat(value: Value) -> Value:
+        return emit(rw, "reshape", value, ints(rw, *shape), like=value, shape=shape)
+
+    def moved(value: Value, by: np.ndarray, factor: np.ndarray) -> Value:
+        element = value.element
+        down = emit(rw, "right_shift", value, constant(rw, by.astype(dtype_of(element))), like=op.output, element=element)
+        return emit(rw, "mul", widened(rw, down, I64), constant(rw, factor.astype(np.int64)), like=op.output)
+
+    upper = moved(flat(half(1)), np.maximum(places - 32, 0), np.int64(1) << np.maximum(32 - places, 0))
+    if (places >= 32).all():
+        return upper
+    bits = emit(rw, "bitcast", flat(half(0)), like=op.a, element=UI32)
+    return emit(rw, "add", upper, moved(bits, np.minimum(places, 31), (places < 32).astype(np.int64)), like=op.output)
 
 
 @TABLE("top.BitwiseAnd")

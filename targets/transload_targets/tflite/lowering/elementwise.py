@@ -16,6 +16,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.quotients import may_leave_range
 
+from .bits import shifted_64
 from .common import (
     activated,
     activated_wholly,
@@ -320,6 +321,8 @@ def _remainder_of_integers(op: Binary, rw: Rewriter) -> Value:
 @TABLE("top.ShiftRight")
 def shift_right(op: ShiftRight, rw: Rewriter) -> Value:
     """RIGHT_SHIFT, which shifts by less than the width alone: of unsigned numbers, nothing is left by more."""
+    if op.a.element == I64:
+        return shifted_64(rw, op)
     made = emit(rw, "right_shift", op.a, op.b, like=op.output)
     element = op.a.element
     if not isinstance(element, IntegerType) or not element.unsigned or _is_below(op.b, element.width):
