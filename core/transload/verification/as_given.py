@@ -2,16 +2,18 @@
 
 A whole number in floats that is cast to an integer, a label that is compared with the keys of a table: such a number often
 stands right on a border, and the next float below it is another id, another label, another row. No runtime takes it for that
-float: it is exact, and so is what is computed of it without a rounding (`x - 1`). What its last bits decide is no noise, as it is
-behind the first rounding of floats, and never an excuse (`last_bits`).
+float: it is exact, and so is what is computed of it without a rounding (`x - 1`). What its last bits decide is no noise, as it
+is behind the first rounding of floats, and never an excuse (`last_bits`). Nor is it one that such a number stands on a border
+further on (`edges`): the half of an odd integer is midway between two whole numbers in every runtime.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+import ml_dtypes
 import numpy as np
 
 from ..analysis.movement import is_cast, moved
@@ -19,14 +21,20 @@ from ..engine.fold import computed_of
 from ..errors import TransloadError
 from ..ir import FloatType, Module, NoneType, Op, QuantType, TensorType, Value
 from ..ir.build import constant_of
+from ..outcomes import other_shape
 from ..plugin_host import host
 
-__all__ = ["next_floats", "read_as_given"]
+__all__ = ["arguments_by_value", "made_exactly", "next_floats", "read_as_given"]
 
 _SMALL = 1 << 16
 """Numbers of constants from which others are computed here: tables and limits, and no weights."""
 _WHOLE = 2.0**24
 """Up to here all whole numbers are floats of 32 bits."""
+_PART = 3
+"""Of a float's digits one in so many may lie behind the point, where as many lie before it at most: a number that was rounded
+has digits in all places, but for one in hundreds."""
+_PROBES = (1, 2, 3, 5, 7)
+"""What makes numbers of few digits of these, too, adds and multiplies; a root or a quotient may be one by chance."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +60,26 @@ def read_as_given(module: Module, given: Mapping[Value, np.ndarray], sources: It
     return {value: np.ones(mask.shape, bool) if value in crossed else mask for value, mask in still.items()}
 
 
+def arguments_by_value(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
+    """The arrays by argument; none where they are not those of the module's inputs, whose sizes may be open."""
+    pairs = [*zip(module.body_of_main.arguments, map(np.asarray, given.values()), strict=False)]
+    fit = all(isinstance(value.type, TensorType) and not other_shape(array, value.type) for value, array in pairs)
+    return dict(pairs) if fit else {}
+
+
+def made_exactly(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
+    """The computed floats of the main function that no rounding has reached, with masks of their elements that have few digits.
+
+    `given` are the inputs, in its order. An element that has more digits may be held as another one, by fewer.
+    """
+    arguments, found = arguments_by_value(module, given), dict[Value, np.ndarray]()
+    known = {value: _Exact(numbers, (), frozenset({value})) for value, numbers in arguments.items()}
+    for _, result, exact in _followed(module, known, 0):
+        if exact.numbers.dtype.kind == "f":
+            found[result] = _has_few_digits(exact.numbers)
+    return found
+
+
 def next_floats(array: np.ndarray, way: np.ndarray | int) -> np.ndarray:
     """The next floats up (where `way` is 1), or down (-1), or the same (0); what is 0, NaN or infinite stays."""
     stays = (np.asarray(way) == 0) | (array == 0) | ~np.isfinite(array)
@@ -75,6 +103,20 @@ def _whole(array: np.ndarray) -> np.ndarray:
         return (np.rint(array) == array) & (np.abs(array) <= np.float64(2 * _WHOLE))  # more than f16 holds
 
 
+def _has_few_digits(array: np.ndarray) -> np.ndarray:
+    """Which floats are whole, or have digits behind the point (`_PART`), but few enough for none to have been rounded."""
+    digits = ml_dtypes.finfo(array.dtype).nmant + 1
+    part = np.float64(2.0 ** (digits // _PART))
+    numbers = array.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        whole = (np.rint(numbers) == numbers) & (np.abs(numbers) <= min(2.0**digits, 2 * _WHOLE))
+        return whole | ((np.rint(numbers * part) == numbers * part) & (np.abs(numbers) <= part))
+
+
+def _all_have_few_digits(array: np.ndarray) -> bool:
+    return bool(_has_few_digits(array[np.isfinite(array)]).all())
+
+
 def _borders(
     module: Module, given: Mapping[Value, np.ndarray], near: Mapping[Value, list[np.ndarray]],
 ) -> tuple[frozenset[Value], frozenset[Value]]:
@@ -85,6 +127,18 @@ def _borders(
         return reached, crossed
     known = {value: _Exact(numbers, tuple(near.get(value, [numbers] * count)), frozenset({value} & near.keys()))
              for value, numbers in given.items()}
+    for kind, _, exact in _followed(module, known, count):
+        if kind == "border":
+            reached |= exact.sources
+            crossed |= exact.sources if any(not _same(exact.numbers, other) for other in exact.near) else frozenset()
+    return reached, crossed
+
+
+def _followed(module: Module, known: dict[Value, _Exact], count: int) -> Iterator[tuple[str, Value, _Exact]]:
+    """Each result that no rounding of floats has reached, with its kind (`_kind`), from what is `known` on.
+
+    What is `known` is moved in `count` ways; each result is added.
+    """
     for op in module.body_of_main:
         operands = None if op.regions or not op.results else _operands(op, known, count)
         if operands is None:
@@ -99,13 +153,10 @@ def _borders(
             continue
         for place, result in enumerate(op.results):
             numbers, *others = (each[place] for each in results)  # type: ignore[index]
-            kind = _kind(op, result, held, numbers, others)
-            if kind == "border":
-                reached |= sources
-                crossed |= sources if any(not _same(numbers, other) for other in others) else frozenset()
+            kind = _kind(op, place, operands, numbers, others)
             if kind:
                 known[result] = _Exact(numbers, tuple(others), sources)
-    return reached, crossed
+                yield kind, result, known[result]
 
 
 def _asks_for_sizes(op: Op) -> bool:
@@ -141,8 +192,9 @@ def _results(op: Op, arrays: list[np.ndarray | None]) -> list[np.ndarray] | None
         return None
 
 
-def _kind(op: Op, result: Value, operands: list[_Exact], numbers: np.ndarray, near: list[np.ndarray]) -> str:
+def _kind(op: Op, place: int, operands: list[_Exact | None], numbers: np.ndarray, near: list[np.ndarray]) -> str:
     """Whether a result is exact ("exact"), and a step of its operands ("border"); '' where floats are rounded."""
+    result = op.results[place]
     element = result.element_or_none if isinstance(result.type, TensorType) else None
     if moved(op):
         return "exact"
@@ -151,10 +203,23 @@ def _kind(op: Op, result: Value, operands: list[_Exact], numbers: np.ndarray, ne
     if not isinstance(element, FloatType):
         return "border"
     if is_cast(op):
-        return "exact" if op.operands[0].quant is None or _whole(numbers).all() else ""
-    if not _whole(numbers[np.isfinite(numbers)]).all():
+        return "exact" if op.operands[0].quant is None or _all_have_few_digits(numbers) else ""
+    if not _all_have_few_digits(numbers):
         return ""
-    if all(_whole(other[np.isfinite(other)]).all() for other in near):  # a floor
+    if near and all(_whole(other[np.isfinite(other)]).all() for other in near):  # a floor
         return "border"
-    floats = [operand.numbers for operand in operands if operand.numbers.dtype.kind == "f"]
-    return "exact" if all(_whole(each[np.isfinite(each)]).all() for each in floats) else ""
+    return "exact" if _adds_and_multiplies(op, place, operands) else ""
+
+
+def _adds_and_multiplies(op: Op, place: int, operands: list[_Exact | None]) -> bool:
+    """Whether an op makes floats of few digits of such: of what it is given, and of others in place of what is computed."""
+    arrays = [None if each is None else each.numbers for each in operands]
+    floats = [number for number, array in enumerate(arrays) if array is not None and array.dtype.kind == "f"]
+    if not all(_all_have_few_digits(arrays[number]) for number in floats):  # type: ignore[arg-type]
+        return False
+    computed = [number for number in floats if constant_of(op.operands[number]) is None]
+    for number in computed:
+        array: np.ndarray = arrays[number]  # type: ignore[assignment]
+        arrays[number] = np.resize(np.array(_PROBES, array.dtype), array.shape)
+    results = _results(op, arrays) if computed else None
+    return not computed or (results is not None and _all_have_few_digits(results[place]))

@@ -2,7 +2,8 @@
 
 A sigmoid of -20 is 2e-9, and 0 in runtimes that round it so: whether it is greater than 0, or what its floor is times a number
 below 0, is another one then, however right both are. So where outputs break their limits, what they are made of is taken as the
-source's own runtime gives it, and moved by as little as nothing tells apart (`floor`, and roundings of each number). Where each
+source's own runtime gives it, and moved by as little as nothing tells apart (`floor`, and roundings of each number). What is
+computed of whole numbers without a rounding stays (`as_given`): the half of 3 lies between 1 and 2 everywhere. Where each
 element is what one of these runs gives, nothing says that it is wrong. It is right where enough of the elements lie next to no
 border, and are others than one number throughout would be; else nothing says that it is right either.
 """
@@ -18,6 +19,7 @@ from ..analysis.choices import chosen_values, scores_behind
 from ..analysis.movement import origins
 from ..ir import Module, Value, initial_states
 from ..ir.build import constant_of
+from .as_given import made_exactly
 from .cutting import cut_behind, execute, given_by_name
 from .differences import in_view_of
 from .offsets import unit_of
@@ -44,13 +46,14 @@ def open_at_edges(
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
-    found = dict[int, bool]()
+    exact, found = made_exactly(hub, given), dict[int, bool]()
     for place in suspects:
         right = np.asarray(wanted[place])
         taken = in_view_of(np.asarray(got[place]), right)
         made_of = _named(hub, _made_of(hub.body_of_main.terminator.operands[place], chosen), reference)
+        still = {name: exact[value] for name, value in made_of.items() if value in exact}
         if made_of and taken.shape == right.shape and taken.dtype.kind != "c":
-            runs = _runs(hub, place, given, made_of, reference, engine, tolerance.floor)
+            runs = _runs(hub, place, given, made_of, reference, engine, tolerance.floor, still)
             if (tells := _explained(right, taken, runs, tolerance.floor)) is not None:
                 found[place] = tells
     return found
@@ -75,14 +78,16 @@ def _named(hub: Module, values: Sequence[Value], reference: Mapping[str, np.ndar
 
 def _runs(
     hub: Module, place: int, given: Mapping[str, np.ndarray], made_of: Mapping[str, Value], reference: Mapping[str, np.ndarray],
-    engine: str, floor: float,
+    engine: str, floor: float, still: Mapping[str, np.ndarray],
 ) -> Iterator[np.ndarray]:
-    """An output, computed of the runtime's numbers as they are, first, and then of such as are moved down and up."""
+    """An output, computed of the runtime's numbers as they are, first, and then of such as are moved down and up, but for those
+    that are `still`, as masks by name."""
     behind, found = cut_behind(hub, place, {name: reference[name].shape for name in made_of})
     before = [*given.values(), *initial_states(hub).values()]
     arrays = [reference[name].reshape(shape) for name, shape in found]
+    stays = [still[name].reshape(shape) if name in still else np.False_ for name, shape in found]
     for ways in sorted(product((0, -1, 1), repeat=len(arrays)), key=any):
-        moved = (_moved(array, way, floor) for array, way in zip(arrays, ways, strict=True))
+        moved = (np.where(stay, array, _moved(array, way, floor)) for array, way, stay in zip(arrays, ways, stays, strict=True))
         yield execute(behind, [*before, *moved], engine)[0]
 
 

@@ -19,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from ..ir import F32, Dense, Module, Op, TensorType, Value
+from ..ir import F32, Dense, Module, Op, Value
 from ..ir.build import Builder, constant_of
-from ..outcomes import other_shape
-from .as_given import next_floats, read_as_given
+from .as_given import arguments_by_value, next_floats, read_as_given
 from .differences import TensorDifference, compare_outputs, difference, in_view_of, is_as_near
 from .offsets import is_real, rounded_by, unit_of
 
@@ -140,7 +139,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 def still_inputs(module: Module, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """By name, which elements of inputs, given in the module's order, are read as they are given (`as_given`), as masks."""
-    arguments = _arguments(module, given)
+    arguments = arguments_by_value(module, given)
     found = read_as_given(module, arguments, arguments)
     return {name: found[argument] for name, argument in zip(given, arguments, strict=False) if argument in found}
 
@@ -148,14 +147,7 @@ def still_inputs(module: Module, given: Mapping[str, np.ndarray]) -> dict[str, n
 def still_weights(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
     """Which elements of a module's weights are read as they are, as masks: numbers that others are compared with."""
     weights = {op.results[0]: dense.numpy() for op in module.body_of_main if (dense := _weights(op)) is not None}
-    return read_as_given(module, {**_arguments(module, given), **weights}, weights)
-
-
-def _arguments(module: Module, given: Mapping[str, np.ndarray]) -> dict[Value, np.ndarray]:
-    """The arrays by argument; none where they are not those of the module's inputs, whose sizes may be open."""
-    pairs = [*zip(module.body_of_main.arguments, map(np.asarray, given.values()), strict=False)]
-    fit = all(isinstance(value.type, TensorType) and not other_shape(array, value.type) for value, array in pairs)
-    return dict(pairs) if fit else {}
+    return read_as_given(module, {**arguments_by_value(module, given), **weights}, weights)
 
 
 def _weights(op: Op) -> Dense | None:

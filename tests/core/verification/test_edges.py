@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
+import transload
+from transload.ir import F32, I32
+from transload.verification.as_given import made_exactly
 from transload.verification.differences import difference
 from transload.verification.edges import _explained
 from transload.verification.limits import broken_limits
 from transload.verification.tolerance import Tolerance
+
+from tests.support.graphs import Graph
 
 RIGHT = np.array([0, 0, 0, 11, 27, 30], np.float32)
 
@@ -25,3 +33,47 @@ def test_one_number_that_is_zero_in_one_runtime() -> None:
     for a, b, broken in ((0.0, 4.8e-7, False), (4.8e-7, 0.0, False), (0.0, 1e-4, True), (1e-6, 3e-6, True)):
         apart = difference("y", np.array([a], np.float32), np.array([b], np.float32))
         assert bool(broken_limits(apart, Tolerance())) is broken
+
+
+def halved(path: Path, *steps: tuple[str, list[str], str]) -> Path:
+    """Pixels, halved as floats, and what some nodes make of these."""
+    from tests.support.onnx_models import make_model, node
+
+    nodes = [("Cast", ["x"], "a", {"to": 1}), ("Mul", ["a", "half"], "b"), *steps]
+    made = [node(operator, operands, [output], **(more[0] if more else {})) for operator, operands, output, *more in nodes]
+    constants = {"half": np.float32(0.5)}
+    path.write_bytes(make_model(made, {"x": np.zeros((4, 32), np.uint8)}, ["y"], constants).SerializeToString())
+    return path
+
+
+OTHER_ROUNDINGS = {
+    "down": [("Floor", ["b"], "y")], "up": [("Ceil", ["b"], "y")],
+    "half up": [("Add", ["b", "half"], "c"), ("Floor", ["c"], "y")]}
+
+
+@pytest.mark.parametrize("name", OTHER_ROUNDINGS)
+def test_what_is_computed_of_whole_numbers_is_next_to_no_border(name: str, tmp_path: Path) -> None:
+    """The half of 3 is midway between two whole numbers in every runtime: to which it is rounded is no matter of last bits."""
+    pytest.importorskip("onnxruntime")
+    right = halved(tmp_path / "right.onnx", ("Round", ["b"], "y"))
+    wrong = transload.load(halved(tmp_path / "wrong.onnx", *OTHER_ROUNDINGS[name]))
+    few = {"x": (np.arange(128).reshape(4, 32) % 8).astype(np.uint8)}
+    for inputs in (few, None):
+        assert transload.compare(right, wrong, inputs).broken
+        assert not transload.compare(right, transload.load(right), inputs).broken
+
+
+@pytest.mark.parametrize(("made", "is_exact"), [
+    (lambda graph, x: graph.Mul(x, graph.constant(np.array([[0.25]], np.float32))), True),
+    (lambda graph, x: graph.Mul(x, graph.constant(np.array([[0.1]], np.float32))), False),
+    (lambda graph, x: graph.Tanh(x), False),  # it is 1 in one runtime, and less in the next
+    (lambda graph, x: graph.Sqrt(x), False),
+])
+def test_what_is_made_exactly(made: Any, is_exact: bool) -> None:
+    graph = Graph((4, 4), element=I32)
+    floats = graph.builder.emit("top.Cast", graph.inputs[0], element=F32)
+    module = graph.done(made(graph, floats))
+    (name,) = module.inputs
+    exact = made_exactly(module, {name: np.full((4, 4), 400, np.int32)})
+    (output,) = module.body_of_main.terminator.operands
+    assert (output in exact and bool(exact[output].all())) is is_exact
