@@ -23,10 +23,11 @@ from .endless import is_finite, why_no_numbers
 from .excuses import Excuses
 from .following import Inputs
 from .further import further_inputs, in_time, many_inputs
+from .halves import halves_inputs
 from .information import is_nan_throughout
 from .kinds import OutputKinds
 from .larger import larger_inputs
-from .last_bits import moved_by_roundings
+from .last_bits import moved_by_roundings, still_inputs
 from .reaching import reaching_inputs
 from .reference import Reference, Run
 from .running import Running
@@ -87,9 +88,10 @@ class AsConverted:
         broken = self.first(given, reference, actual, compared(reference, actual)).broken
         if not broken or self._is_undefined(given, reference, actual):
             return {}
-        own = compare_outputs(reference, self._reference.run(moved_by_roundings(given, self.kinds.unit)))
-        moved = self.kinds.limits_broken(own, exact=frozenset())
-        return {place: reasons for place, reasons in broken.items() if place not in moved}
+        moved = moved_by_roundings(given, self.kinds.unit, still_inputs(self._hub, given))
+        own = compare_outputs(reference, self._reference.run(moved))
+        open_ = self.kinds.limits_broken(own, exact=frozenset())
+        return {place: reasons for place, reasons in broken.items() if place not in open_}
 
     def drawn(self, seed: int) -> Iterator[Inputs]:
         """The inputs after the first that a conversion is judged on, too, where none are given."""
@@ -102,6 +104,7 @@ class AsConverted:
             lambda _: self._tied < MOST_TIED, in_time(choosing_inputs(*about, self.kinds.chosen, seed)))
         yield from self._reaching(seed)
         if self._is_of_floats:
+            yield from filter(self._has_numbers, halves_inputs(*about, seed))
             pictures = not self.kinds.tolerance.is_of_sizes
             yield from filter(self._has_numbers, in_time(larger_inputs(*about, seed, pictures)))
 

@@ -147,15 +147,17 @@ def _followed(module: Module, known: dict[Value, _Exact], count: int) -> Iterato
         sources = frozenset[Value]().union(*(() if _asks_for_sizes(op) else operand.sources for operand in held))
         if not held or (not sources and sum(operand.numbers.size for operand in held) > _SMALL):
             continue
-        results = [_results(op, [None if each is None else each.numbers for each in operands])]
-        results += [_results(op, [None if each is None else each.near[index] for each in operands]) for index in range(count)]
+        first = _results(op, [None if each is None else each.numbers for each in operands])
+        if first is None or all(_was_rounded(op, result, first[place]) for place, result in enumerate(op.results)):
+            continue
+        results = [_results(op, [None if each is None else each.near[index] for each in operands]) for index in range(count)]
         if any(each is None for each in results):
             continue
         for place, result in enumerate(op.results):
-            numbers, *others = (each[place] for each in results)  # type: ignore[index]
-            kind = _kind(op, place, operands, numbers, others)
+            others = [each[place] for each in results]  # type: ignore[index]
+            kind = _kind(op, place, operands, first[place], others)
             if kind:
-                known[result] = _Exact(numbers, tuple(others), sources)
+                known[result] = _Exact(first[place], tuple(others), sources)
                 yield kind, result, known[result]
 
 
@@ -204,11 +206,16 @@ def _kind(op: Op, place: int, operands: list[_Exact | None], numbers: np.ndarray
         return "border"
     if is_cast(op):
         return "exact" if op.operands[0].quant is None or _all_have_few_digits(numbers) else ""
-    if not _all_have_few_digits(numbers):
+    if _was_rounded(op, result, numbers):
         return ""
     if near and all(_whole(other[np.isfinite(other)]).all() for other in near):  # a floor
         return "border"
     return "exact" if _adds_and_multiplies(op, place, operands) else ""
+
+
+def _was_rounded(op: Op, result: Value, numbers: np.ndarray) -> bool:
+    """Whether a result is of floats that are computed, and have more than few digits."""
+    return result.is_float and not is_cast(op) and not moved(op) and not _all_have_few_digits(numbers)
 
 
 def _adds_and_multiplies(op: Op, place: int, operands: list[_Exact | None]) -> bool:

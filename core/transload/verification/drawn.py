@@ -28,6 +28,8 @@ class Drawn:
     """Of the usual size, that all outputs which are few choices are to be the same on (`choosing`)."""
     reaching: Iterable[Sequence[Inputs]] = ()
     """That it is to pass on, too: lists, of each of which the first counts that the runtime does not give up on (`reaching`)."""
+    halves: Iterable[Inputs] = ()
+    """That it is to pass on, too: on borders (`halves`)."""
     turned: Sequence[Inputs] = ()
     """That it is to pass on, too, of a single input that is given (`turned`)."""
     larger: Iterable[Inputs] = ()

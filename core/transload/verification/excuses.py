@@ -17,7 +17,7 @@ from .differences import TensorDifference, compare_outputs, distance_in_words, t
 from .drawn import Drawn
 from .edges import open_at_edges
 from .kinds import OutputKinds
-from .last_bits import excused_by_last_bits, still_inputs
+from .last_bits import excused_by_last_bits
 from .limits import breaks_usual
 from .reference import Reference
 from .running import Running
@@ -189,8 +189,7 @@ class Excuses:
         broken: Broken,
     ) -> tuple[Broken, list[str]]:
         """The limits that are broken all the same where the model moves as far by its inputs' last bits (`last_bits`)."""
-        taking = self.reference.taking
-        still = still_inputs(taking, given) if taking is not None and self.reference.fused is None else {}
+        still = self.reference.still(given)
         excused = dict[int, TensorDifference]()
         for chosen, coarse in product((False, True), repeat=2):
             suspects = [index for index in broken if index not in self.kinds.exact

@@ -53,6 +53,8 @@ _NOTED = 32
 _OF_FURTHER = ("that, and the table, is of further inputs than the first, on which it passed{}: compare shows it with other "
                "inputs (--seed, --input)")
 _REACHING = "that is so on inputs beside what the model's own constants ask about; on the usual ones it passed"
+_HALVES = ("that is so on inputs that stand on borders: halves of integers, zero, what the model compares with; on the usual "
+           "ones it passed")
 _TURNED = "that is so on the numbers that are given, in the other order; as they are given it passed"
 _LARGER = "that is so on larger inputs than the usual ones, on which it passed"
 
@@ -315,15 +317,17 @@ class Judge:
         return not is_coarse and self.tolerance.keeps_floats and not has_loops(self.hub if self.hub is not None else self.result)
 
     def _judge_beyond(self, verdict: Verification, told: set[int], judged: set[int]) -> None:
-        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `turned`, `larger`), if anything is; more
-        outputs that are `judged` may have `told` something there.
+        """Have a verdict say what is wrong on inputs beyond the usual ones (`reaching`, `halves`, `turned`, `larger`), if
+        anything is; more outputs that are `judged` may have `told` something there.
 
         These may be more than the model, its runtime or an engine is made for: where the runtime gives no numbers, or one of them
         gives up, nothing is said. Where the result alone gives none, it does not hold on the way what the model computes.
         """
         larger = (((given,), _LARGER) for given in self.drawn.larger if self.is_of_floats and told & judged)
         turned = (((given,), _TURNED) for given in self.drawn.turned)
-        for several, note in chain(((several, _REACHING) for several in self.drawn.reaching), turned, larger):
+        reaching = ((several, _REACHING) for several in self.drawn.reaching)
+        halves = (((given,), _HALVES) for given in self.drawn.halves)
+        for several, note in chain(reaching, halves, turned, larger):
             for given in several:
                 with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                     once, informative = self.judge(given)
@@ -345,7 +349,8 @@ class Judge:
     def _is_steady(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the runtime itself keeps to the limits where inputs are moved by roundings: a sine of hundreds does not."""
         with suppress(RunError, PluginFailure, MemoryError, ChildEnded):  # it may not take what is moved
-            both = compare_outputs(self.reference.run(given), self.reference.run(moved_by_roundings(given)))
+            moved = moved_by_roundings(given, still=self.reference.still(given))
+            both = compare_outputs(self.reference.run(given), self.reference.run(moved))
             return not self.kinds.limits_broken(both, exact=frozenset())
         return False
 

@@ -192,9 +192,19 @@ def _next(array: np.ndarray, random: np.random.Generator, still: np.ndarray | No
     return array if still is not None and still.all() else next_floats(array, way if still is None else np.where(still, 0, way))
 
 
-def moved_by_roundings(given: Mapping[str, np.ndarray], unit: float | None = None) -> dict[str, np.ndarray]:
-    """Inputs whose floats are moved by as much as roundings of a network add up to, in float32, or by a coarser `unit`."""
+def moved_by_roundings(
+    given: Mapping[str, np.ndarray], unit: float | None = None, still: Mapping[str, np.ndarray] | None = None,
+) -> dict[str, np.ndarray]:
+    """Inputs whose floats are moved by as much as roundings of a network add up to, in float32, or by a coarser `unit`.
+
+    `still` are masks, by name, of what is not moved.
+    """
     random = np.random.default_rng(0)
     far = rounded_by(max(unit or 0.0, unit_of(np.dtype(np.float32))))
-    return {name: (array * (1 + far * random.choice((-1, 1), array.shape))).astype(array.dtype) if is_real(array) else array
-            for name, array in given.items()}
+
+    def of(name: str, array: np.ndarray) -> np.ndarray:
+        way = random.choice((-1, 1), array.shape)
+        way = np.where(still[name], 0, way) if still is not None and name in still else way
+        return (array * (1 + far * way)).astype(array.dtype)
+
+    return {name: of(name, array) if is_real(array) else array for name, array in given.items()}

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir import Module
 from ..plugin import Runtime
+from .last_bits import still_inputs
 from .runtimes import run_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,10 @@ class Reference:
     def inside(self, given: Mapping[str, np.ndarray]) -> Mapping[str, np.ndarray]:
         """What the model is given, for what the result is."""
         return given if self.fused is None else self.fused.inside(given)
+
+    def still(self, given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Which elements of inputs the model reads as they are given (`still_inputs`); none of pixels that a program takes."""
+        return still_inputs(self.taking, given) if self.taking is not None and self.fused is None else {}
 
     def of_model(self, run: Run) -> Run:
         """What runs the model, made to take and give what the result does."""

@@ -4,7 +4,8 @@ Which of two scores is greater is a matter of roundings where they are as near t
 nothing says which label is right, and where scores are coarse, as quantized ones are, such ties are many. So where labels are
 others, the scores that they are chosen by are taken as the source's own runtime gives them, and moved: quantized numbers by a
 step up or down, floats as far as floats may be from it, beside what varies of them: all scores of a sample may lie on an offset,
-which chooses nothing. A label is right where one of these runs gives it.
+which chooses nothing. A label is right where one of these runs gives it. Of truths scores that are computed of whole numbers
+without a rounding (`as_given`) stay: 1 is not greater than 1 in any runtime.
 
 What would be right as one label throughout then, every choice being a tie, says nothing, and is not excused. Nor is what chooses
 otherwise of the runtime's own scores: there the labels are wrong, and no tie.
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..analysis.choices import chosen_values, scores_behind
 from ..ir import Module, Value, initial_states
+from .as_given import made_exactly
 from .cutting import cut_behind, execute, given_by_name
 from .differences import in_view_of
 from .fineness import step_of
@@ -52,19 +54,22 @@ def excused_by_ties(
     """
     chosen = chosen_values(hub)
     wanted, got = [*reference.values()][-len(actual):], [*actual.values()]
-    excused = {}
+    exact, excused = made_exactly(hub, given), dict[int, float]()
     for place in suspects:
         right = wanted[place]
         taken = in_view_of(np.asarray(got[place]), right)
         scores = given_by_name(hub, scores_behind(hub.body_of_main.terminator.operands[place], chosen), reference)
         if not scores or taken.shape != right.shape:
             continue
+        is_of_truths = right.dtype == bool  # which of two equal numbers comes first not all frameworks say
+        still = {name: exact[value] for name, value in scores.items() if is_of_truths and value in exact}
         of_both = modules or (hub,)
         units = unit_behind(of_both[-1], place), max(coarsest_behind(module, place) for module in of_both)
         counts = others_of(right, taken)
         if counts is not None and _is_tied(
                 right, taken, counts.most_chosen(tolerance.truths),
-                (in_view_of(run, right) for run in _moved_runs(hub, place, given, scores, reference, engine, tolerance, units))):
+                (in_view_of(run, right) for run in _moved_runs(
+                    hub, place, given, scores, reference, engine, tolerance, units, still))):
             excused[place] = counts.apart / counts.size
     return excused
 
@@ -98,20 +103,22 @@ def _is_tied(right: np.ndarray, taken: np.ndarray, most: float, runs: Iterator[n
 
 def _moved_runs(
     hub: Module, place: int, given: Mapping[str, np.ndarray], scores: Mapping[str, Value], reference: Mapping[str, np.ndarray],
-    engine: str, tolerance: Tolerance, units: tuple[float, float],
+    engine: str, tolerance: Tolerance, units: tuple[float, float], still: Mapping[str, np.ndarray],
 ) -> Iterator[np.ndarray]:
     """An output of the module, computed of scores as they are, rounded to coarser floats by the first of the `units`, and then
-    moved, each time otherwise, by the second."""
+    moved, each time otherwise, by the second, but for those that are `still`, as masks by name."""
     fine, unit = units
     behind, found = cut_behind(hub, place, {name: reference[name].shape for name in scores})
     held = [(scores[name], reference[name].reshape(shape)) for name, shape in found]
+    stays = [still[name].reshape(shape) if name in still else np.False_ for name, shape in found]
     before = [*given.values(), *initial_states(hub).values()]
     random = np.random.default_rng(0)
     yield execute(behind, [*before, *(array for _, array in held)], engine)[0]
     yield execute(behind, [*before, *(_rounded(array, fine) for _, array in held)], engine)[0]
     for run in range(_RUNS):
         part = 0.1 ** (_FINER - 1 - run * _FINER // _RUNS)
-        moved = (_moved(value, array, random, part, tolerance, unit) for value, array in held)
+        moved = (np.where(stay, array, _moved(value, array, random, part, tolerance, unit))
+                 for (value, array), stay in zip(held, stays, strict=True))
         yield execute(behind, [*before, *moved], engine)[0]
 
 

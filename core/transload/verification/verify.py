@@ -20,6 +20,7 @@ from ..plugin import Runtime
 from .choosing import choosing_inputs
 from .drawn import Drawn
 from .further import further_inputs, many_inputs
+from .halves import halves_inputs
 from .information import Tried, attempts, attempts_at_steady, telling_first
 from .inputs import checked_inputs, plain_integers, random_inputs
 from .judge import Judge
@@ -125,6 +126,7 @@ def _let_draw(judge: Judge, taken: Module, hub: Module | None, seed: int, signed
         choosing=choosing_inputs(taken, hub, judge.result, judge.kinds.chosen, seed, signed))
     if judge.reference.fused is None:
         judge.drawn.reaching = reaching_inputs(taken, hub, judge.result, seed, floats=judge.is_of_floats)
+        judge.drawn.halves = halves_inputs(taken, hub, judge.result, seed) if judge.is_of_floats else ()
         judge.drawn.many = many_inputs(taken, hub, judge.result, seed, signed) if judge.is_of_floats else ()
         judge.drawn.larger = larger_inputs(taken, hub, judge.result, seed, pictures=not judge.tolerance.is_of_sizes)
 

@@ -1,0 +1,68 @@
+"""Inputs that stand on borders: halves of integers, zero, and the numbers that a model's constants compare them with.
+
+Noise never is 0.5, and what is midway between two integers, equal to a threshold or 0 is what two ways to round, to compare
+and to tell a sign differ in. On such numbers runtimes agree where the model reads them as they are given, or computes of them
+without a rounding (`as_given`): there each has the very number, and what the model says of it is all that decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..analysis.dataflow import has_loops
+from ..analysis.landmarks import NOTHING, Landmarks, landmarks_of_inputs
+from ..engine.choice import work_of
+from ..ir import FloatType, Module, TensorType, input_names, input_types
+from ..plugin_host import host
+from .further import takes_little
+from .inputs import limits_of_inputs, plain_integers, random_inputs
+from .larger import MASKS
+from .last_bits import still_inputs
+
+__all__ = ["halves_inputs"]
+
+_HALVES = np.arange(-8, 9) / 2
+"""The numbers that are drawn of all models."""
+_APART = 7001
+"""The seed is as far from those of other inputs."""
+
+
+def halves_inputs(source: Module, hub: Module | None, result: Module, seed: int) -> Iterator[dict[str, np.ndarray]]:
+    """The inputs, one at most, to be judged: whose floats are such numbers, where the model has a border that they reach exactly.
+
+    None where a run takes more than a tenth of a second, nor where places of numbers are chosen: which of two equal ones comes
+    first not all frameworks say.
+    """
+    if hub is None or has_loops(hub) or has_loops(result) or not takes_little(work_of(result)) or _chooses_places(hub):
+        return
+    asked, limits = landmarks_of_inputs(hub), limits_of_inputs(source, hub)
+    ends = zip(input_names(source.main), input_types(source.main), strict=True)
+    floats = {number: name for number, (name, type_) in enumerate(ends)
+              if isinstance(type_, TensorType) and isinstance(type_.element, FloatType)}
+    for with_points in (True, False) if floats else ():
+        generator = np.random.default_rng(seed + _APART)
+        given = random_inputs(source, hub, seed + _APART, signed=plain_integers(hub))
+        for number, name in floats.items():
+            numbers = _taken(asked.get(number, NOTHING), limits.get(name, (-MASKS, MASKS)), with_points)
+            if numbers.size:
+                given[name] = generator.choice(numbers, given[name].shape).astype(given[name].dtype)
+        if still_inputs(hub, given):
+            yield given
+            return
+
+
+def _chooses_places(hub: Module) -> bool:
+    choices = host().facts("choice")
+    return any((fact := choices[op.name]) is not None and fact.results for op in hub.ops())
+
+
+def _taken(asked: Landmarks, limits: tuple[float, float], with_points: bool) -> np.ndarray:
+    """Halves of integers and as many of landmarks, if any, as far as the model takes them; what is computed of the latter may be
+    rounded."""
+    least, most = max(asked.least, limits[0]), min(asked.most, limits[1])
+    points = np.array([point for point in asked.points if abs(point) <= MASKS]) if with_points else np.array([])
+    repeated = np.repeat(points, -(-_HALVES.size // points.size)) if points.size else points
+    numbers = np.concatenate([_HALVES, repeated])
+    return numbers[(least <= numbers) & (numbers <= most) & ~(asked.divides & (numbers == 0))]
