@@ -20,6 +20,7 @@ def register_dialects(register: Any) -> None:
 
 @hookimpl
 def register_facts(register: Any) -> None:
+    register(Facts("indices", "onnx", f"{_HERE}.places:INDICES"))
     register(Facts("steps", "onnx", f"{_HERE}.steps:STEPS"))
     register(Facts("products", "onnx", f"{_HERE}.steps:PRODUCTS"))
 

@@ -55,6 +55,8 @@ class Index:
     """How many places there are; None where that is not known."""
     lies_inside: bool = True
     """Whether the numbers must lie inside, as frameworks demand of subscripts; else one outside is ignored."""
+    counts_from_end: bool = False
+    """Whether -1 is the last place, and so on down to the first, by what the framework says of the op."""
 
 
 def moves_of(op: Op) -> Moves | None:

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..analysis.dataflow import has_loops
 from ..analysis.landmarks import NOTHING, Landmarks, landmarks_of_inputs
-from ..analysis.movement import any_rounds
+from ..analysis.movement import any_rounds, index_operands
 from ..engine.choice import work_of
-from ..ir import FloatType, IntegerType, Module, TensorType, Type, input_names, input_types
+from ..ir import FloatType, IntegerType, Module, TensorType, Type, Value, input_names, input_types
 from ..ir.borders import RANGE
 from .further import FEW_ELEMENTS, FEW_PRODUCTS
 from .inputs import NARROW, index_bounds, nearer_to, plain_integers, random_inputs
@@ -77,8 +77,32 @@ def reaching_inputs(
                 given[names[number]] = np.where(array == 0, array.dtype.type(1), array) if number in plain else array
             drawn.append(given)
         yield drawn
+    if (from_the_end := _from_the_end(source, hub, seed)) is not None:
+        yield [from_the_end]
     if floats:
         yield from ([given] for given in _endless_inputs(source, hub, seed))
+
+
+def _from_the_end(source: Module, hub: Module, seed: int) -> dict[str, np.ndarray] | None:
+    """Inputs whose places are counted from the end, below zero, where all ops of the source that take them count so."""
+    bounds, names = index_bounds(hub, "main"), input_names(source.main)
+    arguments = source.body_of_main.arguments
+    counted = {name: bounds[number] for number, name in enumerate(names)
+               if bounds.get(number) and _counts_from_end(arguments[number])}
+    if not counted:
+        return None
+    generator = np.random.default_rng(seed + _APART)
+    given = random_inputs(source, hub, seed + _APART)
+    for name, size in counted.items():
+        given[name] = generator.integers(-size, 0, given[name].shape).astype(given[name].dtype)
+    return given
+
+
+def _counts_from_end(argument: Value) -> bool:
+    """Whether all that takes an argument takes it as a place that may be counted from the end."""
+    places = [index_operands(user).get(place) for user in argument.uses for place, each in enumerate(user.operands)
+              if each is argument]
+    return bool(places) and all(index is not None and index.counts_from_end for index in places)
 
 
 def _runs(source: Module, asked: Mapping[int, Landmarks]) -> int:

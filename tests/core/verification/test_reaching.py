@@ -275,3 +275,19 @@ def test_stored_numbers_are_drawn_that_ops_take(side: int) -> None:
     assert not (drawn["divisor"] == -3).any() and (side or drawn["divisor"].min() < -100)
     assert side < 0 or max(array.max() for array in drawn.values()) > 120
     assert side > 0 or drawn["dividend"].min() < -120
+
+
+GATHERS = {"Gather": (INTEGERS, {"axis": 0}), "GatherElements": (np.zeros((4, 8), np.int64), {"axis": 0}),
+           "GatherND": (np.zeros((4, 1), np.int64), {})}
+
+
+@pytest.mark.parametrize("operator", GATHERS)
+def test_places_are_counted_from_the_end_where_the_source_counts_so(operator: str, tmp_path: Path) -> None:
+    ids, attributes = GATHERS[operator]
+    constants = {"table": TABLE, "first": np.int64(0), "last": np.int64(99)}
+    of_ids: list[tuple[Any, ...]] = [(operator, ["table", "ids"], "y", attributes)]
+    of_cut = [("Max", ["ids", "first"], "i"), (operator, ["table", "i"], "y", attributes)]
+    right = written(tmp_path / "right.onnx", (of_ids, {"ids": ids}, {"table": TABLE}, "table", zeroed))
+    wrong = written(tmp_path / "wrong.onnx", (of_cut, {"ids": ids}, constants, "table", zeroed))
+    assert verified(right, right).passed
+    assert verified(right, wrong).failed
