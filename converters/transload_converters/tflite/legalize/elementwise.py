@@ -9,6 +9,7 @@ from transload.ir import BOOL, I16, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import emit_activated, emit_like, scalar, static_shape
+from .powers_of_two import shifted_operands
 from .storage import moves_stored, plain_integers, read_as
 
 TABLE = RewriteTable()
@@ -36,11 +37,11 @@ _UNARY = {
 
 @TABLE(*_ARITHMETIC)
 def arithmetic(op: Op, rw: Rewriter) -> Value:
-    """ADD, SUB, MUL, DIV: with broadcast and a fused activation."""
+    """ADD, SUB, MUL, DIV: with broadcast and a fused activation; of 16 bits by powers of two, operands are rounded first."""
     made, given = op.results[0].quant, [operand.quant for operand in op.operands]
     if made is not None and any(held is not None and held.scale > made.scale * _MOST_STEPS for held in given):
         raise Unsupported(f"a step of an operand is more than {_MOST_STEPS:.0e} of the result's: LiteRT cannot count them")
-    return emit_activated(rw, op, _ARITHMETIC[op.name], *op.operands)
+    return emit_activated(rw, op, _ARITHMETIC[op.name], *(shifted_operands(op, rw) or op.operands))
 
 
 @TABLE("tfl.add_n")

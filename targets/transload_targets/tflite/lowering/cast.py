@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, F32, FloatType, IntegerType, QuantType, Value
+from transload.ir import BOOL, F16, F32, I16, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import LITERT_ROUNDING, constant, emit, need_rounding, retyped
@@ -26,6 +27,10 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
     source, target = op.input.element, op.output.element
     if isinstance(target, QuantType):
         if isinstance(source, QuantType):
+            if _is_exact_shift(op, source, target):
+                # SUB shifts an operand whose step is a power of two of the result's, and rounds halves away from zero
+                zero = constant(rw, np.int16(0), target)
+                return emit(rw, "sub", op.input, zero, like=op.output, pot_scale_int16=True)
             need_rounding(op, rw, "double", operator="QUANTIZE")
             return retyped(rw, op.input, target)
         if op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
@@ -44,6 +49,15 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
     if isinstance(target, IntegerType):
         raise Unsupported(f"a cast of {source} to {target}", "cast to float before")
     return emit(rw, "cast", value, like=op.output)
+
+
+def _is_exact_shift(op: Cast, source: QuantType, target: QuantType) -> bool:
+    """Whether a cast rounds exactly by a power of two that LiteRT's SUB of 16 bits shifts by."""
+    if str(op.attribute("rounding")) != "exact" or not all(
+            type_.storage == I16 and type_.per_tensor and not any(type_.zero_points) for type_ in (source, target)):
+        return False
+    step = math.frexp(source.scale)[0]
+    return step == math.frexp(target.scale)[0] == 0.5 and 0 < math.log2(target.scale / source.scale) <= 15
 
 
 @TABLE("top.Cast")
