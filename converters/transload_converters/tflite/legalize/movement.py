@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, QuantType, Value
+from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import axes_of, axis_of, constant_ints, emit_activated, emit_like, layout, static_shape
-from .storage import moves_stored, read_as
+from .storage import moves_stored, read_as, stored_type
 
 TABLE = RewriteTable()
 
@@ -21,10 +21,11 @@ TABLE = RewriteTable()
 @TABLE("tfl.reshape")
 @moves_stored
 def reshape(op: Op, rw: Rewriter) -> Value:
-    """RESHAPE: by the shape operand where there is one, else by the option `new_shape`; one entry may be -1."""
+    """RESHAPE: by the shape operand where that is a vector of int32, else by the option `new_shape`; one entry may be -1."""
     wanted = tuple(op.attribute("new_shape"))
-    if len(op.operands) > 1 and op.operand("shape") is not None:
-        wanted = constant_ints(rw, op.operands[1], "the new shape")
+    shape = op.operand("shape") if len(op.operands) > 1 else None
+    if shape is not None and shape.rank == 1 and stored_type(shape.element) == I32:
+        wanted = constant_ints(rw, shape, "the new shape")
     elements = static_shape(op.operands[0], "the input")
     if wanted == (0,) and 0 not in elements:
         wanted = ()  # how old files write the shape of a scalar
