@@ -69,6 +69,9 @@ _GIVEN: dict[str, tuple[Type, ...]] = {
     **dict.fromkeys(_COMPARING | _named("logical_and logical_or logical_not"), (BOOL,))}
 """The element types that kernels give whatever they take."""
 
+_TYPE_OPTIONS = {"tfl.shape": "out_type", "tfl.arg_max": "output_type", "tfl.arg_min": "output_type"}
+"""The options by which kernels choose between int32 and int64 for their result; CAST looks at its result, not at its options."""
+
 _BY_FILE = "the file contradicts itself", "the file is damaged, or made by a program with a defect"
 _BY_LOWERING = (
     "LiteRT's kernels would compute something else", "have the op computed in floats, or quantize the model with --quantize int8")
@@ -114,8 +117,9 @@ def _types(op: Op) -> Iterator[str]:
         yield f"its result is of {made[0]}, and LiteRT's kernel gives {_GIVEN[op.name][0]}"
     if op.name == "tfl.if" and op.operands and _stored(op.operands[0]) != BOOL:
         yield f"its condition is {op.operands[0].type}, and no truth value"
-    if op.name == "tfl.shape" and made and str(made[0]) != f"i{str(op.attribute('out_type')).removeprefix('INT')}":
-        yield f"its result is of {made[0]}, and its option out_type says {op.attribute('out_type')}"
+    option = _TYPE_OPTIONS.get(op.name)
+    if option is not None and made and str(made[0]) != f"i{str(op.attribute(option)).removeprefix('INT')}":
+        yield f"its result is of {made[0]}, and its option {option} says {op.attribute(option)}"
 
 
 def _branches(op: Op, given: Mapping[str, Sequence[Type | None]]) -> Iterator[str]:
