@@ -113,6 +113,10 @@ CONV_3D = [
            padding="SAME", stride_d=2, **TWO),
     *cases("CONV_3D_TRANSPOSE", axes(1, 6, 6, 4, 3), w(3, 2, 2, 3, 2), x(1, 4, 5, 3, 2), b(3), padding="VALID", stride_d=1,
            **ONE),
+    *cases("CONV_3D_TRANSPOSE", axes(1, 8, 10, 6, 3), w(3, 3, 2, 3, 2), x(1, 4, 5, 3, 2), b(3), formats="f32 f16",
+           padding="SAME", stride_d=2, dilation_d_factor=1, dilation_h_factor=2, dilation_w_factor=3, **TWO),
+    *cases("CONV_3D_TRANSPOSE", axes(1, 6, 9, 4, 3), w(3, 3, 2, 3, 2), x(1, 4, 5, 3, 2), b(3), padding="VALID", stride_d=1,
+           dilation_d_factor=1, dilation_h_factor=2, dilation_w_factor=1, **ONE),
 ]
 
 CASES = CONV + DEPTHWISE + TRANSPOSED + POOL + CONV_3D

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import Case, axes, bools, cases, f32, i32, i64, x
+from .spec import Case, axes, bools, cases, f32, i32, i64, w, x
 
 _RANDOM = "random numbers"
 _HASHTABLE = "hash table"
@@ -37,6 +37,9 @@ FORMS: list[tuple[str, Case]] = [(why, case) for why, made in (
     ("must be a constant", cases("WHERE", bools(3), result=i64(1, 1))),
     ("reads the bits", cases("BITCAST", f32(3), result=i32(3))),
     ("the fused activation SIGN_BIT", cases("ADD", x(3), x(3), result=x(3), fused_activation_function="SIGN_BIT")),
+    ("windows where the input has 4", cases(
+        "CONV_3D_TRANSPOSE", axes(1, 6, 6, 6, 3), w(2, 2, 2, 3, 2), x(1, 4, 4, 4, 2), result=x(1, 6, 6, 6, 3), padding="VALID",
+        stride_d=1, stride_h=1, stride_w=1)),
     ("to one place twice", cases("SCATTER_ND", i32(2, 1, data=[[1], [1]]), x(2), axes(4), formats="u8", result=x(4))),
 ) for case in made]
 """Forms of operators that are converted otherwise -> what the error says."""

@@ -82,7 +82,7 @@ def conv_3d(op: Op, rw: Rewriter) -> Value:
 
 def transposed(
     op: Op, rw: Rewriter, value: Value, weights: Value, bias: Value | None, wanted: tuple[int, ...], strides: tuple[int, ...],
-    padding: str, activation: str = "NONE",
+    padding: str, activation: str = "NONE", dilations: tuple[int, ...] | None = None,
 ) -> Value:
     """A transposed convolution with a result of the spatial sizes `wanted`, weights in O, kernel.., I.
 
@@ -92,15 +92,17 @@ def transposed(
     rank = len(strides) + 2
     kernels = static_shape(weights, "the filter", rank)[1:-1]
     sizes = static_shape(value, "the input", rank)[1:-1]
+    dilations = dilations or (1,) * len(strides)
     begins, ends, extras = [], [], []
-    for size, kernel, stride, out in zip(sizes, kernels, strides, wanted, strict=True):
-        begin = same_padding(out, kernel, stride)[0] if padding == "SAME" else 0
-        end = (size - 1) * stride + kernel - begin - out
+    for size, kernel, stride, dilation, out in zip(sizes, kernels, strides, dilations, wanted, strict=True):
+        begin = same_padding(out, kernel, stride, dilation)[0] if padding == "SAME" else 0
+        end = (size - 1) * stride + (kernel - 1) * dilation + 1 - begin - out
         begins.append(begin)
         ends.append(max(end, 0))
         extras.append(max(-end, 0))
     geometry: dict[str, Any] = {
-        "kernel_shape": kernels, "strides": strides, "pads": (*begins, *ends), "output_padding": tuple(extras), "layout": layout,
+        "kernel_shape": kernels, "strides": strides, "dilations": dilations, "pads": (*begins, *ends),
+        "output_padding": tuple(extras), "layout": layout,
     }
     if is_emulated(rw, value, weights):
         return hybrid_deconv(op, rw, value, weights, bias, geometry)
@@ -123,12 +125,20 @@ def transpose_conv(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.conv_3d_transpose")
 def conv_3d_transpose(op: Op, rw: Rewriter) -> Value:
-    """CONV_3D_TRANSPOSE: the filter is depth, height, width, O, I."""
+    """CONV_3D_TRANSPOSE: the filter is depth, height, width, O, I; the result's shape is one that CONV_3D makes the input of."""
     shape, weights, value = op.operands[:3]
     wanted = constant_ints(rw, shape, "the shape of the result")
-    if len(wanted) != 5 or max(_dilations(op, "dhw")) > 1:
-        raise Unsupported(f"only results of 5 dimensions, without dilation, are supported; this one is {list(wanted)}")
+    if len(wanted) != 5:
+        raise Unsupported(f"the shape of the result must have 5 dimensions, and is {list(wanted)}")
+    strides, dilations = _strides(op, "dhw"), _dilations(op, "dhw")
     turned = rw.emit("top.Permute", weights, order=(3, 0, 1, 2, 4))
+    kernels, sizes = static_shape(turned, "the filter", 5)[1:-1], static_shape(value, "the input", 5)[1:-1]
+    same = op.attribute("padding") == "SAME"
+    for out, kernel, stride, dilation, size in zip(wanted[1:-1], kernels, strides, dilations, sizes, strict=True):
+        windows = -(-(out if same else out - (kernel - 1) * dilation) // stride)
+        if windows != size:
+            raise Unsupported(f"a result of {list(wanted)} has {windows} windows where the input has {size}: LiteRT does not run "
+                              "that either", "the file breaks a rule of LiteRT's")
     return transposed(
-        op, rw, value, turned, op.bias, wanted[1:-1], _strides(op, "dhw"), op.attribute("padding"),
-        op.attribute("fused_activation_function"))
+        op, rw, value, turned, op.bias, wanted[1:-1], strides, op.attribute("padding"),
+        op.attribute("fused_activation_function"), dilations)
