@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import FloatType, Op, QuantType, Value
+from transload.ir import BOOL, FloatType, Op, QuantType, Value
 from transload.ir.core import is_absent
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -40,6 +40,7 @@ def unidirectional_sequence_lstm(op: Op, rw: Rewriter) -> Any:
     lstm = _lstm_of(op, rw, op.operands)
     if isinstance(lstm.value.element, QuantType):
         return integer_lstm(op, rw, lstm).results(n_states(op))
+    lstm = dataclasses.replace(lstm, recurrent=tuple(_matrix(rw, part) for part in lstm.recurrent))
     if not isinstance(op.results[0].element, FloatType):
         raise Unsupported(
             f"it takes floats and gives {op.results[0].element}; LiteRT does not run that either",
@@ -125,6 +126,18 @@ def _lstm_of(op: Op, rw: Rewriter, operands: Sequence[Value], time_major: bool |
         projection_clip=op.attribute("proj_clip"),
         time_major=bool(op.attribute("time_major")) if time_major is None else time_major,
         reverse=False)
+
+
+def _matrix(rw: Rewriter, weights: Value | None) -> Value | None:
+    """Recurrent weights; a vector of them is the diagonal of a matrix, whatever the option `diagonal_recurrent_tensors` says."""
+    if weights is None or weights.rank != 1:
+        return weights
+    if weights.is_quantized:
+        raise Unsupported("a diagonal of quantized recurrent weights is not supported: what LiteRT computes of it is no product "
+                          "with a diagonal matrix", "leave the recurrent weights as floats, or write the matrices out")
+    size = limited(static_shape(weights, "the recurrent weights", 1)[0], "the size of a diagonal", 1 << 12)
+    zero = rw.constant(np.zeros((), np.float32))
+    return rw.emit("top.Where", rw.constant(tables.eye(size, dtype=np.bool_), element=BOOL), _directed(rw, weights), zero)
 
 
 def _first_state(rw: Rewriter, state: Value | None) -> Value | None:
