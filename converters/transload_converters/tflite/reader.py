@@ -457,19 +457,20 @@ class _SubgraphReader:
         if reason:  # go on, to find all such constants; `read` raises in the end
             self.model.findings.append(Finding(f"{self.where}tensor {index}", reason, (name,)))
             return self.block.append(Op("tfl.pseudo_const", (), (tensor.type,), {}, (), name)).results[0]
+        if tensor.buffer >= len(self.model.buffers):
+            file.fail(f"tensor {name!r} is in buffer {tensor.buffer}; there are {len(self.model.buffers)}")
+        data = constant_data(tensor, self.model.buffers[tensor.buffer])
         if tensor.is_variable:
+            if data is not None:
+                file.fail(f"tensor {name!r} is a variable with numbers in the file, which LiteRT does not run either")
+            dense = zero_state(tensor)
+        elif data is None:
+            if 0 not in tensor.shape:
+                file.fail(f"tensor {name!r} is used before anything computes it, and it is no constant, input or variable")
             dense = zero_state(tensor)
         else:
-            if tensor.buffer >= len(self.model.buffers):
-                file.fail(f"tensor {name!r} is in buffer {tensor.buffer}; there are {len(self.model.buffers)}")
-            data = constant_data(tensor, self.model.buffers[tensor.buffer])
-            if data is None:
-                if 0 not in tensor.shape:
-                    file.fail(f"tensor {name!r} is used before anything computes it, and it is no constant, input or variable")
-                dense = zero_state(tensor)
-            else:
-                storage = tensor.element.storage if isinstance(tensor.element, QuantType) else tensor.element
-                dense = Dense(data, TensorType(tensor.shape, storage))
+            storage = tensor.element.storage if isinstance(tensor.element, QuantType) else tensor.element
+            dense = Dense(data, TensorType(tensor.shape, storage))
         attributes: dict[str, Any] = {"value": dense}
         op_name = "tfl.pseudo_const"
         if isinstance(tensor.element, QuantType):

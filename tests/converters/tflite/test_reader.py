@@ -286,6 +286,14 @@ def test_variable_starts_with_real_zeros(load: Callable[..., Module], write: Cal
     assert constant.is_variable and constant.value.numpy().tolist() == [7, 7]
 
 
+def test_a_variable_with_numbers_is_refused(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
+    """LiteRT refuses it; it was read as zeros."""
+    numbers = np.ones(2, np.float32)
+    content = write("ADD", [((2,), "float32"), ((2,), "float32", numbers, None, "variable")], [((2,), "float32")])
+    with pytest.raises(ReadError, match="a variable with numbers in the file"):
+        load(content)
+
+
 def test_every_operator_is_declared_and_can_be_read(load: Callable[..., Module], write: Callable[..., bytes]) -> None:
     """Each op reads its options table into attributes that its declaration accepts."""
     from transload_converters.tflite.schema import operators

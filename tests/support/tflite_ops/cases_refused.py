@@ -40,6 +40,11 @@ FORMS: list[tuple[str, Case]] = [(why, case) for why, made in (
     ("windows where the input has 4", cases(
         "CONV_3D_TRANSPOSE", axes(1, 6, 6, 6, 3), w(2, 2, 2, 3, 2), x(1, 4, 4, 4, 2), result=x(1, 6, 6, 6, 3), padding="VALID",
         stride_d=1, stride_h=1, stride_w=1)),
+    ("the fused activation RELU, with which", cases(
+        "CONCATENATION", x(2, 3), x(2, 3), result=x(2, 6), axis=1, fused_activation_function="RELU", formats="f32 i8t")),
+    ("the fused activation RELU6, with which", cases("L2_NORMALIZATION", x(2, 3), fused_activation_function="RELU6")),
+    ("keep_num_dims with an input of shape", cases(
+        "FULLY_CONNECTED", x(2, 2, 3), w(4, 6), result=x(2, 4), keep_num_dims=True, formats="f32")),
     ("to one place twice", cases("SCATTER_ND", i32(2, 1, data=[[1], [1]]), x(2), axes(4), formats="u8", result=x(4))),
 ) for case in made]
 """Forms of operators that are converted otherwise -> what the error says."""

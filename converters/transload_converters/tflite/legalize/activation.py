@@ -5,7 +5,7 @@ from __future__ import annotations
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import emit_activated, emit_like, layout
+from .common import emit_like, layout, need_no_activation
 
 TABLE = RewriteTable()
 
@@ -91,7 +91,8 @@ def log_softmax(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.l2_normalization")
 def l2_normalization(op: Op, rw: Rewriter) -> Value:
     """L2_NORMALIZATION: the length is at least 1e-6, so its square at least 1e-12."""
-    return emit_activated(rw, op, "top.Normalize", op.operands[0], axes=(-1,), eps=1e-12)
+    need_no_activation(op)
+    return emit_like(rw, op, "top.Normalize", op.operands[0], axes=(-1,), eps=1e-12)
 
 
 @TABLE("tfl.local_response_normalization")

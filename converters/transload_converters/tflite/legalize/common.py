@@ -18,8 +18,9 @@ from transload.rewrite import Rewriter
 from transload_hub.build import pads_for, same_padding
 
 __all__ = [
-    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_hybrid",
-    "layout", "limited", "need_plain", "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape", "typed_bias",
+    "activate", "axes_of", "axis_of", "constant_ints", "emit_activated", "emit_like", "is_hybrid", "layout", "limited",
+    "need_no_activation", "need_plain", "pads_for", "quant_per_tensor", "same_padding", "scalar", "static_shape",
+    "typed_bias",
 ]
 
 layout = "NHWC"
@@ -61,6 +62,14 @@ def activate(rw: Rewriter, op: Op, value: Value, activation: str) -> Value:
     if activation == "TANH" and value.is_float:
         return rw.emit("top.Tanh", value, element=element)
     raise Unsupported(f"the fused activation {activation} of {op.name} on {element} is not supported")
+
+
+def need_no_activation(op: Op) -> None:
+    """Raise where an operator has a fused activation whose kernel takes none, though the schema has a field for it."""
+    activation = op.attribute("fused_activation_function", "NONE")
+    if activation != "NONE":
+        raise Unsupported(f"it has the fused activation {activation}, with which LiteRT does not run it either",
+                          "write the activation as an operator of its own")
 
 
 # --- shapes and constants

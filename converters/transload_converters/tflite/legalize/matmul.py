@@ -24,7 +24,10 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"it has {len(op.results)} outputs, and one alone where weights are in the default order")
     inputs = static_shape(weights, "the weights", 2)[1]
     sizes = static_shape(value, "the input")
-    keep = op.attribute("keep_num_dims") and bool(sizes) and sizes[-1] == inputs
+    keep = op.attribute("keep_num_dims") and bool(sizes)
+    if keep and sizes[-1] != inputs:
+        raise Unsupported(f"keep_num_dims with an input of shape {list(sizes)} beside weights of {inputs} columns: LiteRT does "
+                          "not run that either", "the file breaks a rule of LiteRT's")
     if not keep and (len(sizes) != 2 or sizes[-1] != inputs):
         if not inputs or math.prod(sizes) % inputs:
             raise Unsupported(f"an input of shape {list(sizes)} does not fit weights of {inputs} columns")

@@ -10,7 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import axes_of, axis_of, constant_ints, emit_activated, emit_like, layout, static_shape
+from .common import axes_of, axis_of, constant_ints, emit_like, layout, need_no_activation, static_shape
 from .storage import moves_stored, read_as, stored_type
 
 TABLE = RewriteTable()
@@ -97,7 +97,8 @@ def concatenation(op: Op, rw: Rewriter) -> Value:
     result = op.results[0].element
     copied = isinstance(result, QuantType) and result.storage.width == 16
     operands = [read_as(rw, value, result) if copied else value for value in op.operands]
-    return emit_activated(rw, op, "top.Concat", *operands, axis=op.attribute("axis"))
+    need_no_activation(op)
+    return emit_like(rw, op, "top.Concat", *operands, axis=op.attribute("axis"))
 
 
 @TABLE("tfl.pack")
