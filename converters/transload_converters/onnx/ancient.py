@@ -1,0 +1,154 @@
+"""What models before opset 7 say otherwise: how operands broadcast. ONNX's converter of versions mistakes some of it.
+
+Its adapters from 6 to 7 insert axes in other places than `axis` says, know nothing of a PRelu's channels, and are missing for
+comparisons and logic. So these operators are written here as opset 7 has them, and hidden from the converter meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import count
+from typing import Any
+
+from .inference import with_shapes
+
+__all__ = ["brought_up"]
+
+_BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}
+_LAST_OF_OLD = 6
+_HIDDEN = "transload.hidden"
+
+_Shape = tuple["int | None", ...]
+"""The sizes of a value; None where one is not known."""
+
+
+def brought_up(content: bytes, opset: int) -> bytes:
+    """A model of an opset before 7 in a newer one.
+
+    Raises `ValueError` where shapes that this needs are not known, and where outputs come to have others than declared.
+    """
+    from onnx import ModelProto, version_converter
+
+    model = version_converter.convert_version(ModelProto.FromString(content), _LAST_OF_OLD)
+    inferred = ModelProto.FromString(with_shapes(model.SerializeToString()))
+    taken = {name for graph in _all_graphs(inferred.graph) for node in graph.node for name in (*node.input, *node.output)}
+    _spell_out(inferred.graph, {}, taken)
+    inferred.opset_import.add(domain=_HIDDEN, version=1)
+    result = version_converter.convert_version(inferred, opset)
+    for graph in _all_graphs(result.graph):
+        for node in graph.node:
+            if node.domain == _HIDDEN:
+                node.domain = ""
+    kept = [entry for entry in result.opset_import if entry.domain != _HIDDEN]
+    del result.opset_import[:]
+    result.opset_import.extend(kept)
+    _compare_outputs(result, model.graph.output)
+    upgraded: bytes = result.SerializeToString()
+    return upgraded
+
+
+def _all_graphs(graph: Any) -> Iterator[Any]:
+    """A graph and those in its nodes."""
+    yield graph
+    for inner in _inner_graphs(graph.node):
+        yield from _all_graphs(inner)
+
+
+def _inner_graphs(nodes: Any) -> list[Any]:
+    return [graph for node in nodes for attribute in node.attribute
+            for graph in ([attribute.g] if attribute.type == 5 else attribute.graphs)]
+
+
+def _shapes(graph: Any) -> dict[str, _Shape]:
+    """The shapes of values that a graph tells."""
+    found: dict[str, _Shape] = {}
+    for info in (*graph.input, *graph.value_info, *graph.output):
+        if info.type.tensor_type.HasField("shape"):
+            dims = info.type.tensor_type.shape.dim
+            found[info.name] = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in dims)
+    return found | {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+
+
+def _spell_out(graph: Any, around: Mapping[str, _Shape], taken: set[str]) -> None:
+    """Write operators that broadcast as opset 7 has them, in a graph and those in it, and hide them."""
+    shapes = {**around, **_shapes(graph)}
+    nodes: list[Any] = []
+    for node in graph.node:
+        if node.domain in ("", "ai.onnx") and node.op_type in _BROADCASTING | {"PRelu"}:
+            attributes = {attribute.name: attribute.i for attribute in node.attribute}
+            ends = _channel_axes(node, shapes) if node.op_type == "PRelu" else _axes(node, attributes, shapes)
+            if ends:
+                nodes.append(_unsqueezed(node, ends, taken))
+            del node.attribute[:]
+            node.domain = _HIDDEN
+        nodes.append(node)
+        for inner in _inner_graphs([node]):
+            _spell_out(inner, shapes, taken)
+    written = [type(node).FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(written)
+
+
+def _unsqueezed(node: Any, axes: list[int], taken: set[str]) -> Any:
+    """A node that gives the second operand of another more axes; the other takes its result."""
+    from onnx import helper
+
+    name = next(each for number in count() if (each := f"{node.input[1]}_{number}") not in taken)
+    taken.add(name)
+    made = helper.make_node("Unsqueeze", [node.input[1]], [name], axes=axes)
+    node.input[1] = name
+    return made
+
+
+def _axes(node: Any, attributes: Mapping[str, int], shapes: Mapping[str, _Shape]) -> list[int]:
+    """The axes that the second operand lacks behind its last one, where its first one lies at `axis` of the first operand."""
+    axis = attributes.get("axis", -1)
+    if not attributes.get("broadcast", 0) or axis == -1:  # the last axes of both are the same ones, as in opset 7
+        return []
+    second = _known(node, 1, shapes)
+    if None not in second and math.prod(size for size in second if size is not None) == 1:
+        return []  # a number has no place
+    first = _known(node, 0, shapes)
+    at = axis + len(first) if axis < 0 else axis
+    lacking = len(first) - at - len(second)
+    if at < 0 or not _fit(first[at:at + len(second)], second):
+        raise ValueError(f"{node.op_type} of {node.output[0]!r} broadcasts {_text(second)} to {_text(first)} from axis {axis} on")
+    return [len(second) + number for number in range(lacking)]
+
+
+def _channel_axes(node: Any, shapes: Mapping[str, _Shape]) -> list[int]:
+    """The axes that the slopes of a PRelu lack: before opset 7 there is one a channel, whatever the width."""
+    slopes = _known(node, 1, shapes)
+    if len(slopes) != 1 or slopes == (1,):  # one for all channels, or written as opset 7 has it
+        return []
+    return [1 + number for number in range(len(_known(node, 0, shapes)) - 2)]
+
+
+def _known(node: Any, which: int, shapes: Mapping[str, _Shape]) -> _Shape:
+    shape = shapes.get(node.input[which])
+    if shape is None:
+        raise ValueError(f"{node.op_type} of {node.output[0]!r} broadcasts, and the axes of {node.input[which]!r} are not known")
+    return shape
+
+
+def _compare_outputs(model: Any, declared: Any) -> None:
+    """Refuse a model whose outputs have other shapes than the file says: then it meant something else."""
+    bare = type(model).FromString(model.SerializeToString())
+    del bare.graph.value_info[:]
+    for info in bare.graph.output:
+        info.type.tensor_type.ClearField("shape")
+    made = _shapes(type(model).FromString(with_shapes(bare.SerializeToString())).graph)
+    said = _shapes(type(model.graph)(output=declared))
+    for name in said.keys() & made.keys():
+        if not _fit(said[name], made[name]):
+            raise ValueError(f"output {name!r} would have shape {_text(made[name])}, and the file says {_text(said[name])}")
+
+
+def _fit(one: _Shape, other: _Shape) -> bool:
+    """Whether two shapes may be the same, as far as they are known."""
+    return len(one) == len(other) and all(None in pair or pair[0] == pair[1] for pair in zip(one, other, strict=True))
+
+
+def _text(shape: _Shape) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"
