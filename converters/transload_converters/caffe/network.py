@@ -14,7 +14,10 @@ from typing import Any
 from transload import files
 from transload.errors import Finding, ForeignContent, MissingPackage, ReadError, merge_findings
 
+from .dialect import signature_of
+from .signatures import ALIASES
 from .text import Entry, Filler, Place, parse, plain
+from .unnamed import unnamed_fields, unnamed_messages
 
 __all__ = ["DATA", "TRAINING", "Layer", "Network", "is_binary", "network_of", "parse_binary", "parse_text", "schema"]
 
@@ -156,6 +159,7 @@ def network_of(message: Any, where: str, unknown: dict[Place, list[Entry]] | Non
             findings += [
                 _stray(entry, where, layer) for key, entries in extra.items() for entry in entries
                 if len(key) > 2 and key[:2] == (holder, place) and key[2] != "transform_param"]
+            findings += _unnamed(raw, layer, where)
         if _wanted(layer, network):
             network.layers.append(layer)
     _say_inputs(message, network, where)
@@ -294,6 +298,29 @@ def _say_inputs(message: Any, network: Network, where: str) -> None:
 def _note_unknown(network: Network, entries: list[Entry], where: str, what: str) -> None:
     for entry in entries:
         network.notes.append(f"{where}:{entry.line}: {entry.name} of {what} is not known here, and was left out")
+
+
+_WITHOUT_NUMBER = 30000
+"""From this number on, the schema's fields are those on whose numbers forks did not agree."""
+
+
+def _unnamed(raw: Any, layer: Layer, where: str) -> list[Finding]:
+    """What a serialized layer says and nobody knows, in its parameters or as parameters that only text has a name for."""
+    found = [
+        f"field {number} of {place}" for name, message in layer.parameters.items() if name != "transform_param"
+        for number, place in unnamed_fields(message, name)]
+    declared = signature_of(ALIASES.get(layer.type, layer.type))
+    if declared is not None and any(_number(name) >= _WITHOUT_NUMBER for name in declared.parameters):
+        found += [f"field {number}" for number in unnamed_messages(raw)]
+    return [
+        Finding(f"{where}: layer {layer.name!r}: {each}", f"is no field of {layer.type} that is known here", (layer.name,),
+                "give the .prototxt, which has names for fields, beside it or as the model")
+        for each in found]
+
+
+def _number(holder: str) -> int:
+    number: int = schema().LayerParameter.DESCRIPTOR.fields_by_name[holder].number
+    return number
 
 
 def _stray(entry: Entry, where: str, layer: Layer) -> Finding:

@@ -38,7 +38,7 @@ Deconvolution convolution_param: x / weight bias? -> y | The gradient of Convolu
 DepthwiseConvolution convolution_param: x / weight bias? -> y | Cross-correlation of each channel by itself.
 DetectionOutput detection_output_param: locations confidences priors -> y | Boxes decoded by their priors, and of each class the
     best kept of those that overlap: [1, 1, N, 7] of image, label, score and corners; zeros where no box is left.
-Dropout: x -> y | In inference, x.
+Dropout dropout_param: x -> y | In inference, x; without scale_train, `(1 - dropout_ratio) * x`.
 ELU elu_param: x -> y | x where it is positive, `alpha * (exp(x) - 1)` elsewhere.
 Eltwise eltwise_param: xs* -> y | The product, the sum with coefficients, or the greatest of the tensors.
 Embed embed_param: x / weight bias? -> y | Rows of weight by their numbers, plus bias.

@@ -26,9 +26,9 @@ MAX_DEPTH = 32
 IGNORED = frozenset((
     "accuracy_param", "base_lr", "bias_filler", "blob_share_mode", "blobs_lr", "bn_mode_filler", "contrastive_loss_param",
     "data_filler", "debug_info", "decay_mult", "default_backward_math", "default_backward_type", "default_forward_math",
-    "default_forward_type", "diff", "dropout_param", "engine", "filler", "force_backward", "force_nd_im2col",
+    "default_forward_type", "diff", "engine", "filler", "force_backward", "force_nd_im2col",
     "hinge_loss_param", "infogain_loss_param", "loss_param", "loss_weight", "lr_mult", "momentum", "moving_average_fraction",
-    "multibox_loss_param", "propagate_down", "quantize_param", "save_output_param", "scale_filler", "share_in_parallel",
+    "multibox_loss_param", "propagate_down", "save_output_param", "scale_filler", "share_in_parallel",
     "share_mode", "sigmoid_param", "slope_filler", "smooth_l1_loss_param", "stable_prod_grad", "tanh_param", "visualize",
     "visualize_threshold", "weight_decay", "weight_filler", "weightalign"))
 """Fields that mean nothing for what a network computes: fillers of weights, rates of learning, losses, choices of libraries."""

@@ -46,6 +46,28 @@ def test_the_evidence_is_of_the_cases_that_there_are() -> None:
     assert record["formats"] == FORMATS
 
 
+DROPOUT = 'layer { name: "d" type: "Dropout" bottom: "x" top: "y" dropout_param { dropout_ratio: 0.75 %s } }'
+OLD_DROPOUT = 'layers { name: "d" type: DROPOUT bottom: "x" top: "y" dropout_param { dropout_ratio: 0.75 scale_train: false } }'
+
+
+@pytest.mark.parametrize(("text", "factor"), [
+    (DROPOUT % "", 1), (DROPOUT % "scale_train: true", 1), (DROPOUT % "scale_train: false", 0.25), (OLD_DROPOUT, 0.25),
+    (DROPOUT % "sample_weights_test: false", 1),
+])
+def test_dropout_makes_up_for_what_training_did_not(text: str, factor: float) -> None:
+    x = np.arange(6, dtype=np.float32).reshape(1, 6)
+    old = 'name: "n" input: "x" input_shape { dim: 1 dim: 6 } ' + text
+    module = transload.load(text=old, format="caffe")
+    (y,) = transload.run(transload.lower(module, to="top"), {"x": x}).values()
+    np.testing.assert_allclose(y, factor * x)
+
+
+def test_dropout_at_random_is_refused() -> None:
+    module = transload.load(text=net_text(DROPOUT % "sample_weights_test: true", x=(1, 6)), format="caffe")
+    with pytest.raises(ConversionError, match="drops at random in inference, too"):
+        transload.lower(module, to="top")
+
+
 def test_regions_far_beyond_the_image_are_pooled_in_full() -> None:
     pixels = (np.arange(2 * 3 * 8 * 10) * 37 % 101).astype(np.float32).reshape(2, 3, 8, 10)
     around = np.array([[0, -8, -30, 17, 30], [1, -400, -5, 9, 300], [1, 4, 12, 8, 20], [0, 5, 4, 1, 2]], np.float32)

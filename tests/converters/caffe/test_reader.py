@@ -240,6 +240,41 @@ def test_weights_with_their_network_are_enough(tmp_path: Path) -> None:
     assert ".prototxt" in caught.value.hint
 
 
+def binary(tmp_path: Path, layer: str, inside: str = "", unnamed: bytes = b"") -> Path:
+    """A network without text of this layer, with serialized fields in it, or in a message of it."""
+    from transload_converters.caffe.network import parse_text
+
+    net, _ = parse_text(memoryview(net_text(layer, x=(1, 4, 4, 4)).encode()), "x")
+    holder = getattr(net.layer[1], inside) if inside else net.layer[1]
+    holder.MergeFromString(unnamed)
+    (tmp_path / "net.caffemodel").write_bytes(net.SerializeToString())
+    return tmp_path / "net.caffemodel"
+
+
+POOL = 'layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: 2 } }'
+DROP = 'layer { name: "d" type: "Dropout" bottom: "x" top: "y" dropout_param { dropout_ratio: 0.5 } }'
+SHUFFLE = 'layer { name: "s" type: "ShuffleChannel" bottom: "x" top: "y" }'
+
+
+@pytest.mark.parametrize(("layer", "inside", "unnamed", "why"), [
+    (POOL, "pooling_param", b"\xf8\x07\x01", "layer 'p': field 127 of pooling_param"),
+    (DROP, "dropout_param", b"\x10\x00", "layer 'd': field 2 of dropout_param"),  # forks mean several things by it
+    (SHUFFLE, "", b"\xd2\x09\x02\x08\x02", "layer 's': field 154"),  # its parameters have other numbers in every fork
+])
+def test_fields_that_have_no_name_are_refused(tmp_path: Path, layer: str, inside: str, unnamed: bytes, why: str) -> None:
+    with pytest.raises(ReadError, match="network is not valid") as caught:
+        transload.load(binary(tmp_path, layer, inside, unnamed))
+    (finding,) = caught.value.findings
+    assert why in finding.what and "which has names" in finding.hint
+
+
+@pytest.mark.parametrize(("layer", "inside", "unnamed"), [
+    (POOL, "pooling_param", b"\x58\x01"), (POOL, "", b"\xa2\x49\x02\x08\x02"), (SHUFFLE, "", b"\x2d\x00\x00\x80\x3f"),
+])
+def test_numbers_of_engines_and_rates_mean_nothing(tmp_path: Path, layer: str, inside: str, unnamed: bytes) -> None:
+    assert not transload.load(binary(tmp_path, layer, inside, unnamed)).notes
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])
 def test_blobs_of_doubles_and_halves(tmp_path: Path, dtype: type) -> None:
     from transload_converters.caffe import caffe_pb2

@@ -32,9 +32,15 @@ def plain(op: Op, rw: Rewriter) -> Value:
 
 
 @TABLE("Dropout")
-def dropout(op: Op, rw: Rewriter) -> Value:
-    """Dropout does nothing in inference."""
-    return op.operands[0]
+def dropout(op: Any, rw: Rewriter) -> Value:
+    """Dropout does nothing in inference, but where training did not make up for what it dropped."""
+    if op.sample_weights_test:
+        raise Unsupported("it drops at random in inference, too (sample_weights_test)")
+    if op.scale_train:
+        kept: Value = op.operands[0]
+        return kept
+    made: Value = rw.emit("top.MulConst", op.operands[0], const_val=1.0 - op.dropout_ratio)
+    return made
 
 
 @TABLE("Split")
