@@ -178,6 +178,21 @@ def test_the_places_of_greatest_elements(compare: Callable[..., Any], normal: Ca
     compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], **more), {"x": normal(2, 3, 8, 7)}, ("y", "i"))
 
 
+@pytest.mark.parametrize(("kernel", "more"), [
+    ([2, 2], {"pads": [1, 1, 1, 1]}), ([1, 3], {"pads": [0, 1, 0, 1], "storage_order": 1}),
+    ([3, 2], {"pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [1, 2]}), ([2, 2], {"strides": [2, 2]}),
+])
+def test_the_greatest_of_what_is_endlessly_small(compare: Callable[..., Any], normal: Callable[..., Any], kernel: list[int],
+                                                 more: dict[str, Any]) -> None:
+    """The padding is never the greatest element of a window, of which the first is, where all are negative infinity."""
+    x = normal(2, 3, 5, 6)
+    x = np.where((normal(2, 3, 5, 6) > 0.2) & (np.arange(6) < 5), x, -np.inf).astype(np.float32)
+    hub = compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=kernel, **more), {"x": x}, ("y", "i"), atol=0.0)
+    wanted = transload.run(hub, {"x": x})
+    for name, got in transload.run(transload.lower(hub, to="tosa"), {"x": x}).items():
+        np.testing.assert_array_equal(got, wanted[name])
+
+
 def test_elements_go_back_to_their_places(compare: Callable[..., Any], normal: Callable[..., Any]) -> None:
     pool = node("MaxPool", ["x"], ["h", "i"], kernel_shape=[2, 2], strides=[2, 2])
     back = node("MaxUnpool", ["h", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])

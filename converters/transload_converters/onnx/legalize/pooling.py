@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
@@ -15,7 +14,7 @@ from transload_hub import tables
 from transload_hub.build import Window, counted, need_place
 
 from .convolution import ones_filter, read_window, spatial_sizes
-from .table import OnnxTable, attr, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
+from .table import OnnxTable, attr, cast, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
 
 __all__ = ["TABLE", "average", "global_average", "pooling_window", "wider"]
 
@@ -67,9 +66,9 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     shape = shape_of(value)
     n = len(window.kernel)
     counts = [(size + pads[i] + pads[n + i] - window.extent(i)) // window.strides[i] + 1 for i, size in enumerate(shape[2:])]
-    least = float(ml_dtypes.finfo(dtype_of(value.element)).min)
-    padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=least)
-    elements, places = [], []
+    padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=-math.inf)
+    inside = np.pad(np.ones(shape[2:], np.float32), list(zip(pads[:n], pads[n:], strict=True)))
+    elements, places, there = [], [], []
     if flag(op, "storage_order", 0):  # places are counted down the columns
         strides = [math.prod(shape[2 : 2 + i]) for i in range(n)]
     else:
@@ -80,16 +79,28 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
         elements.append(rw.emit(
             "top.Slice", padded, offset=(0, 0, *begin), ends=(*shape[:2], *ends), steps=(1, 1, *window.strides)))
         places.append(sum((b - pads[i]) * strides[i] for i, b in enumerate(begin)))
+        there.append(inside[tuple(slice(b, end, s) for b, end, s in zip(begin, ends, window.strides, strict=True))])
     stacked = rw.emit("top.Pack", *elements, axis=0)
     greatest = rw.emit("top.Reduce", stacked, axes=(0,), keepdims=False, mode="ReduceMax")
-    which = rw.emit("top.Arg", stacked, axis=0, keepdims=False, mode="ArgMax")
+    which = rw.emit("top.Arg", _ranked(rw, stacked, greatest, np.stack(there)), axis=0, keepdims=False, mode="ArgMax")
     need_place(*shape[:2], *counts)
     origin = counted(math.prod(shape[:2])).reshape(*shape[:2], *(1,) * n) * math.prod(shape[2:])
     for i, count in enumerate(counts):
         step = counted(count) * window.strides[i] * strides[i]
         origin = origin + step.reshape([-1 if axis == 2 + i else 1 for axis in range(2 + n)])
-    inside = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
-    return [greatest, rw.emit("top.Add", inside, rw.constant(origin))]
+    within = rw.emit("top.Gather", rw.constant(np.array(places, np.int64)), which, axis=0)
+    return [greatest, rw.emit("top.Add", within, rw.constant(origin))]
+
+
+def _ranked(rw: Rewriter, stacked: Value, greatest: Value, inside: np.ndarray) -> Value:
+    """What the place of a window's greatest element is looked for among: what lies in the padding is never it.
+
+    That holds least of all, negative infinity, which an element may be, too; then those inside alone are told apart.
+    """
+    if inside.all():
+        return stacked
+    equal = cast(rw, rw.emit("top.Compare", stacked, reshape(rw, greatest, (1, *shape_of(greatest))), mode="Equal"), F32)
+    return rw.emit("top.Mul", rw.emit("top.AddConst", equal, const_val=1.0), rw.constant(inside[:, None, None]))
 
 
 @TABLE("onnx.MaxUnpool")
