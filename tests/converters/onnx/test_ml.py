@@ -89,6 +89,14 @@ def test_two_classes_by_trees(compare: Callable[..., Any], positive: bool, trans
                **_trees(4, 3, "LEQ", "class", 1, positive)), {"x": X}, ("l", "y"))
 
 
+def test_two_base_values_for_one_score_are_refused() -> None:
+    """onnxruntime adds the first, and gives the other class 0."""
+    operator = ml("TreeEnsembleClassifier", ("l", "y"), classlabels_int64s=[3, 5], base_values=[0.1, 0.3],
+                  **_trees(4, 3, "LEQ", "class", 1))
+    with pytest.raises(ConversionError, match="two base values for two classes of which trees score one"):
+        transload.legalize(read_model(make_model([operator], {"x": X}, ["l", "y"])))
+
+
 def test_missing_numbers_go_the_way_that_trees_say(compare: Callable[..., Any]) -> None:
     trees = _trees(3, 4, "LT", "target", 1)
     missing = [int(G.integers(2)) for _ in trees["nodes_modes"]]
