@@ -41,7 +41,7 @@ def read(source: Source, inputs: Mapping[str, TensorType] | None = None) -> Modu
     network, weights, beside = loaded(source)
     shapes, notes = _input_shapes(network, inputs or {}, source.name)
     module = build(network, weights, shapes, source.name)
-    module.notes = (*network.notes, *notes, *module.notes, *_transformations(network, shapes))
+    module.notes = (*network.notes, *notes, *module.notes, *_transformations(network, shapes), *_fractions(network))
     module.beside = (beside,) if beside is not None else ()
     return module
 
@@ -178,6 +178,15 @@ def _transformations(network: Network, inputs: Container[str]) -> Iterator[str]:
             said.append(f"{held.crop_size} rows and columns from the middle are taken")
         if said:
             yield f"what layer {layer.name!r} does to images (transform_param) is no part of the model: {'; '.join(said)}"
+
+
+def _fractions(network: Network) -> Iterator[str]:
+    """Sizes of boxes with fractions, which SSD's own Caffe cuts off: it holds them as whole numbers while it makes boxes."""
+    for layer in network.layers:
+        held = layer.parameters.get("prior_box_param")
+        if held is not None and any(not float(size).is_integer() for size in (*held.min_size, *held.max_size)):
+            yield (f"layer {layer.name!r} ({layer.type}) has sizes of boxes with fractions, which are taken as they are, as OpenCV "
+                   "does; SSD's own Caffe cuts the fractions off")
 
 
 def _dummy_shapes(held: Any, count: int) -> list[list[Size] | None]:

@@ -68,6 +68,13 @@ def test_dropout_at_random_is_refused() -> None:
         transload.lower(module, to="top")
 
 
+@pytest.mark.parametrize(("sizes", "noted"), [("min_size: 30.8", 1), ("min_size: 30 max_size: 60.5", 1), ("min_size: 30.0", 0)])
+def test_sizes_with_fractions_are_noted(sizes: str, noted: int) -> None:
+    layer = f'layer {{ name: "p" type: "PriorBox" bottom: "x" bottom: "i" top: "y" prior_box_param {{ {sizes} variance: 0.1 }} }}'
+    notes = transload.load(text=net_text(layer, x=(1, 1, 2, 2), i=(1, 3, 100, 100)), format="caffe").notes
+    assert sum("cuts the fractions off" in note for note in notes) == noted
+
+
 def test_regions_far_beyond_the_image_are_pooled_in_full() -> None:
     pixels = (np.arange(2 * 3 * 8 * 10) * 37 % 101).astype(np.float32).reshape(2, 3, 8, 10)
     around = np.array([[0, -8, -30, 17, 30], [1, -400, -5, 9, 300], [1, 4, 12, 8, 20], [0, 5, 4, 1, 2]], np.float32)
