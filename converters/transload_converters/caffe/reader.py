@@ -185,8 +185,8 @@ def _fractions(network: Network) -> Iterator[str]:
     for layer in network.layers:
         held = layer.parameters.get("prior_box_param")
         if held is not None and any(not float(size).is_integer() for size in (*held.min_size, *held.max_size)):
-            yield (f"layer {layer.name!r} ({layer.type}) has sizes of boxes with fractions, which are taken as they are, as OpenCV "
-                   "does; SSD's own Caffe cuts the fractions off")
+            yield (f"layer {layer.name!r} ({layer.type}) has sizes of boxes with fractions, which are taken as they are, as "
+                   "OpenCV does; SSD's own Caffe cuts the fractions off")
 
 
 def _dummy_shapes(held: Any, count: int) -> list[list[Size] | None]:

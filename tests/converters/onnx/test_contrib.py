@@ -92,3 +92,21 @@ def test_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     path.write_bytes(make_model([operator, node("Add", ["y", "x"], ["o"])], {"x": F(64)}, ("o",), constants).SerializeToString())
     with pytest.raises(transload.TransloadError, match="do not fit"):
         transload.legalize(transload.load(path))
+
+
+def test_a_vector_is_not_transposed(compare: Callable[..., Any], normal: Callable[..., Any]) -> None:
+    operator = node("FusedMatMul", ["x", "w"], ["y"], transA=1, alpha=0.5, **MS)
+    compare(operator, {"x": normal(3)}, constants={"w": normal(3, 4)})
+
+
+@pytest.mark.parametrize("activation", ["Softplus", "Softsign"])
+def test_a_product_ends_with_an_activation(compare: Callable[..., Any], normal: Callable[..., Any], activation: str) -> None:
+    operator = node("FusedGemm", ["x", "w"], ["y"], activation=activation, **MS)
+    compare(operator, {"x": normal(2, 3)}, constants={"w": normal(3, 4)})
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_what_a_simplified_norm_multiplies_by(compare: Callable[..., Any], normal: Callable[..., Any], axis: int) -> None:
+    x = normal(2, 3, 4)
+    operator = node("SimplifiedLayerNormalization", ["x", "s"], ["y", "i"], axis=axis, epsilon=0.1)
+    compare(operator, {"x": x}, ("y", "i"), {"s": normal(*x.shape[axis:])})

@@ -128,6 +128,11 @@ def test_numbers_of_numbers(compare: Callable[..., Any], name: str, attributes: 
     compare(ml(name, **attributes), {"x": X})
 
 
+def test_categories_that_must_be_known_are_noted(compare: Callable[..., Any]) -> None:
+    hub = compare(ml("OneHotEncoder", ("y",), cats_int64s=[1, 3, 9], zeros=0), {"x": np.array([[3, 1], [9, 3]], np.int64)})
+    assert "fails at numbers that are no category" in hub.notes[0]
+
+
 def test_whole_numbers(compare: Callable[..., Any]) -> None:
     x = np.array([[3, 1, 7], [9, 3, 3]], np.int64)
     compare([ml("OneHotEncoder", ("y",), cats_int64s=[1, 3, 9]),

@@ -362,3 +362,10 @@ def test_norms_of_narrow_floats_are_rounded_once(name: str) -> None:
     want = np.cbrt((x.astype(np.float64) ** 3).sum())
     (found,) = transload.run(transload.legalize(module), {"x": x}).values()
     np.testing.assert_allclose(found.astype(np.float64).ravel(), want, rtol=float(np.finfo(np.float16).eps))
+
+
+@pytest.mark.parametrize("more", [{"axis": 0}, {"axis": 1}, {}])
+def test_a_condition_longer_than_what_it_chooses_from(
+        compare: Callable[..., Any], normal: Callable[..., Any], more: dict[str, Any]) -> None:
+    condition = np.arange(20) % 2 == 1
+    compare(node("Compress", ["x", "c"], ["y"], **more), {"x": normal(3, 4)}, constants={"c": condition})

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
+from transload.ir import BF16, F16, F32, UI8, IntegerType, Op, QuantType, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
@@ -271,7 +271,7 @@ def quick_gelu(op: Op, rw: Rewriter) -> Value:
 
 _ACTIVATIONS: dict[str, tuple[str, ...]] = {
     "Relu": (), "Sigmoid": (), "Tanh": (), "LeakyRelu": ("alpha",), "Clip": ("min", "max"), "HardSigmoid": ("alpha", "beta"),
-    "Elu": ("alpha",)}
+    "Elu": ("alpha",), "Softplus": (), "Softsign": ()}
 """The hub's activations and the names of their parameters, in ONNX's order."""
 
 
@@ -337,7 +337,7 @@ def fused_matmul(op: Op, rw: Rewriter) -> Value:
         rank = len(shape_of(value))
         if attr(op, f"transBatch{side}", 0) and rank > 2:
             value = permute(rw, value, (*range(1, rank - 1), 0, rank - 1))
-        factors.append(transpose_last(rw, value) if attr(op, f"trans{side}", 0) else value)
+        factors.append(transpose_last(rw, value) if attr(op, f"trans{side}", 0) and rank > 1 else value)
     product = rw.emit("top.MatMul", *factors)
     alpha = float(attr(op, "alpha", 1.0))
     return product if alpha == 1.0 else rw.emit("top.MulConst", product, const_val=alpha)
@@ -363,9 +363,15 @@ def skip_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
 
 @TABLE("onnx.SimplifiedLayerNormalization", f"{_MS}.SimplifiedLayerNormalization")
 def simplified_layer_norm(op: Op, rw: Rewriter) -> list[Value]:
-    """SimplifiedLayerNormalization: RMS normalization."""
-    value = need(op, 0)
-    axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))
-    return first_of(op, trailing_norm(rw, "top.RMSNorm", value, (need(op, 1),), axis, float(attr(op, "epsilon", 1e-5))))
+    """SimplifiedLayerNormalization: RMS normalization, and what it multiplies by, before the scale."""
+    value, epsilon = need(op, 0), float(attr(op, "epsilon", 1e-5))
+    rank = len(shape_of(value))
+    axis = axis_of(attr(op, "axis", -1), rank)
+    normal = trailing_norm(rw, "top.RMSNorm", value, (need(op, 1),), axis, epsilon)
+    if len(op.results) == 1 or not op.results[1].uses:
+        return first_of(op, normal)
+    work = cast(rw, value, F32) if value.element in (F16, BF16) else value
+    squares = rw.emit("top.Reduce", rw.emit("top.Square", work), axes=tuple(range(axis, rank)), mode="ReduceMean")
+    return [normal, rw.emit("top.Rsqrt", rw.emit("top.AddConst", squares, const_val=epsilon))]
 
 

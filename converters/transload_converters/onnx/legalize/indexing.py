@@ -67,8 +67,9 @@ def compress(op: Op, rw: Rewriter) -> Value:
     axis = attr(op, "axis")
     if axis is None:
         value, axis = reshape(rw, value, (math.prod(shape_of(value)),)), 0
-    places = np.flatnonzero(condition).astype(np.int64)
-    return rw.emit("top.Gather", value, rw.constant(places), axis=axis_of(axis, len(shape_of(value))))
+    axis = axis_of(axis, len(shape_of(value)))
+    places = np.flatnonzero(condition[: shape_of(value)[axis]]).astype(np.int64)  # what a longer one says is of nothing
+    return rw.emit("top.Gather", value, rw.constant(places), axis=axis)
 
 
 @TABLE("onnx.TensorScatter", stored="carried")

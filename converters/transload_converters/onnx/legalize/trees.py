@@ -261,8 +261,8 @@ def tree_ensemble_classifier(op: Op, rw: Rewriter) -> list[Value]:
                               "take its scores alone")
         return [classified(op, rw, best(rw, scores)), scored(rw, scores, transform)][: len(op.results)]
     if base.size > 1:
-        raise Unsupported("has two base values for two classes of which trees score one: onnxruntime adds the first, and gives 0 for "
-                          "the other class", "give it one base value")
+        raise Unsupported("has two base values for two classes of which trees score one: onnxruntime adds the first, and gives 0 "
+                          "for the other class", "give it one base value")
     score = rw.emit("top.Slice", scores, offset=(0, 0), ends=(shape_of(scores)[0], 1), steps=(1, 1))
     if base.size:
         score = rw.emit("top.AddConst", score, const_val=float(base[-1]))
