@@ -13,6 +13,8 @@ import numpy as np
 from transload.ir import NoneType, Op, Value
 from transload.ir.build import constant_of
 
+from .legalize.table import opset
+
 __all__ = ["UNDEFINED"]
 
 _RANDOM = frozenset(f"onnx.{name}" for name in (
@@ -222,6 +224,43 @@ def _scales_by_nothing(op: Op) -> bool:
     return False
 
 
+def _swaps_transforms(op: Op) -> bool:
+    """Whether it is a TreeEnsemble that ends with SOFTMAX (1) or LOGISTIC (2)."""
+    return op.name == "onnx.ai.onnx.ml.TreeEnsemble" and op.attribute("post_transform", 0) in (1, 2)
+
+
+def _reaches_no_leaf(op: Op) -> bool:
+    """Whether it is a regressor by trees that may give some target nothing, and base values or the least of none matter."""
+    targets = op.attribute("n_targets", 1)
+    if op.name != "onnx.ai.onnx.ml.TreeEnsembleRegressor" or targets < 2:
+        return False
+    if not any(op.attribute("base_values") or ()) and op.attribute("aggregate_function", "SUM") not in ("MIN", "MAX"):
+        return False
+    nodes = zip(*(op.attribute(f"nodes_{name}") or () for name in ("treeids", "nodeids", "modes")), strict=False)
+    leaves: dict[int, set[int]] = {}
+    for tree, node, mode in nodes:
+        if mode == "LEAF":
+            leaves.setdefault(tree, set()).add(node)
+    given: dict[tuple[int, int], set[int]] = {}
+    gives = zip(*(op.attribute(f"target_{name}") or () for name in ("treeids", "nodeids", "ids")), strict=False)
+    for tree, node, target in gives:
+        given.setdefault((tree, target), set()).add(node)
+    return any(all(held - given.get((tree, target), set()) for tree, held in leaves.items()) for target in range(targets))
+
+
+def _tells_what_it_kept(op: Op) -> bool:
+    """Whether it is a Dropout of opset 7 to 11 whose mask is used."""
+    return op.name == "onnx.Dropout" and opset(op) < 12 and len(op.results) > 1 and bool(op.results[1].uses)
+
+
+def _squeezes_nothing(op: Op) -> bool:
+    """Whether it is a Squeeze along no axes, which are said."""
+    if op.name != "onnx.Squeeze":
+        return False
+    axes = constant_of(op.operands[1]) if len(op.operands) > 1 else None
+    return op.attribute("axes") in ((), []) or (axes is not None and axes.numpy().size == 0)
+
+
 UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_crops, "padding that takes off instead of adding, of which ONNX does not say from where"),
     (_is_unsorted, "the greatest elements in no order, as it is asked for: onnxruntime has another one"),
@@ -245,6 +284,11 @@ UNDEFINED: tuple[tuple[Callable[[Op], bool], str], ...] = (
                           "onnxruntime without its fraction; give sizes in place of scales"),
     (_scales_by_nothing, "activations without their `activation_alpha` or `activation_beta`, for which ONNX has 1, and "
                          "onnxruntime 0; give the numbers"),
+    (_swaps_transforms, "a TreeEnsemble with SOFTMAX (1) or LOGISTIC (2), which onnxruntime takes for one another"),
+    (_reaches_no_leaf, "a target that no leaf gives anything for some inputs, to which onnxruntime adds no base value, and of "
+                       "which it takes 0 for the least or greatest"),
+    (_tells_what_it_kept, "the mask of a Dropout that drops nothing: onnxruntime gives false before opset 12, and true since"),
+    (_squeezes_nothing, "a Squeeze along no axes, which onnxruntime takes for all of size 1"),
     (_counts_places, "places that are counted in the smallest output, as ONNX says, and by onnxruntime in the output of the size "
                      "that is asked for"),
 )

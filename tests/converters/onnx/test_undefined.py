@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
 
 import transload
 from transload_converters.onnx.undefined import undefined
@@ -237,3 +238,41 @@ def test_integers_of_4_bits_of_broken_numbers_are_not_judged(tmp_path: Path, num
     onnx.save(make_model(nodes, {"x": x}, ["y"], opset=21), path)
     checked = transload.convert(path, "stablehlo", tmp_path / "out", input_data={"x": x}).verification
     assert checked is not None and checked.status == status
+
+
+def _ensemble(transform: int) -> Any:
+    floats = [helper.make_tensor(name, TensorProto.FLOAT, [len(held)], held) for name, held in (
+        ("nodes_splits", [0.0, 0.2]), ("leaf_weights", [0.3, -0.6, 0.8]))]
+    modes = helper.make_tensor("nodes_modes", TensorProto.UINT8, [2], [0, 0])
+    return node(
+        "TreeEnsemble", ["x"], ["y"], domain="ai.onnx.ml", post_transform=transform, n_targets=2, aggregate_function=1,
+        tree_roots=[0], nodes_featureids=[0, 1], nodes_truenodeids=[1, 1], nodes_falsenodeids=[0, 2], nodes_trueleafs=[0, 1],
+        nodes_falseleafs=[1, 1], leaf_targetids=[0, 1, 0], nodes_modes=modes, nodes_splits=floats[0], leaf_weights=floats[1])
+
+
+def _regressor(base: list[float], function: str, ids: list[int]) -> Any:
+    """A tree of two leaves, which give each target in `ids` in their order."""
+    return node(
+        "TreeEnsembleRegressor", ["x"], ["y"], domain="ai.onnx.ml", n_targets=2, base_values=base, aggregate_function=function,
+        nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[0, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_values=[0.0, 0.0, 0.0], nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], target_treeids=[0] * len(ids),
+        target_nodeids=[1, 2, 1, 2][: len(ids)], target_ids=ids, target_weights=[0.5, 0.25, -1.0, 1.5][: len(ids)])
+
+
+@pytest.mark.parametrize(("operator", "opset", "why"), [
+    (_ensemble(0), 17, ""), (_ensemble(1), 17, "takes for one another"), (_ensemble(2), 17, "takes for one another"),
+    (_regressor([0.5, -0.5], "SUM", [0, 1]), 17, "no leaf gives anything"), (_regressor([0.0, 0.0], "SUM", [0, 1]), 17, ""),
+    (_regressor([0.0, 0.0], "MIN", [0, 1]), 17, "no leaf gives anything"),
+    (_regressor([0.5, -0.5], "SUM", [0, 0, 1, 1]), 17, ""), (_regressor([0.5, -0.5], "MAX", [0, 0, 1, 1]), 17, ""),
+    (node("Dropout", ["x"], ["h", "y"]), 10, "gives false before opset 12"), (node("Dropout", ["x"], ["h", "y"]), 12, ""),
+    (node("Squeeze", ["x", "a"], ["y"]), 13, "along no axes"), (node("Squeeze", ["x"], ["y"]), 13, ""),
+])
+def test_what_onnxruntime_does_otherwise_is_not_judged(operator: Any, opset: int, why: str) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 3)).astype(np.float32)
+    x[0, 0] = 1.0
+    constants = {"a": np.zeros(0, np.int64)} if "a" in operator.input else {}
+    model = make_model([operator], {"x": x}, ["y"], constants, opset=opset, ml=5 if operator.op_type == "TreeEnsemble" else 3)
+    module = transload.load(text=model.SerializeToString(), format="onnx")
+    said = undefined(module, None, {"x": x})
+    assert why in said if why else not said
+    assert _as_onnxruntime(model, module, x) is not bool(said)
