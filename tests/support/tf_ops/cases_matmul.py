@@ -16,6 +16,7 @@ CASES = [
     *cases("BatchMatMul BatchMatMulV2", x(2, 3, 4), x(2, 4, 5), types="float32 int32 float16"),
     *cases("BatchMatMulV2", on=[(x(2, 1, 3, 4), x(3, 4, 2)), (x(3, 4), x(2, 4, 5)), (x(2, 3, 4), x(4, 5))]),
     *cases("BatchMatMul BatchMatMulV2", x(2, 4, 3), x(2, 5, 4), adj_x=True, adj_y=True),
+    *cases("BatchMatMul BatchMatMulV2", x(2, 3, 3), x(2, 3, 3), grad_x=True, grad_y=each(True, False)),
     *cases("BatchMatMulV2", x(2, 3, 4), x(5, 4), adj_y=True),
     *cases("BatchMatMulV3", x(2, 3, 4), x(2, 4, 5), Tout="float32"),
     *cases("BatchMatMulV3", x(2, 3, 4, dtype="int8"), x(2, 4, 5, dtype="int8"), Tout="int32"),

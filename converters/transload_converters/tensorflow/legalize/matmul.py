@@ -14,7 +14,10 @@ TABLE = TfTable()
 
 @TABLE("MatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
 def matmul(op: Op, rw: Rewriter) -> Value:
-    """MatMul, SparseMatMul, BatchMatMul, V2 and V3; operands are as wide as the result."""
+    """MatMul, SparseMatMul, BatchMatMul, V2 and V3; operands are as wide as the result.
+
+    `grad_x` and `grad_y` say what the product is the gradient of, and turn nothing.
+    """
     element = element_of(op)
     left, right = (cast(rw, value, element) for value in op.operands[:2])
     if isinstance(element, ComplexType):
@@ -23,9 +26,6 @@ def matmul(op: Op, rw: Rewriter) -> Value:
         shape_of(value, least=2)
     names = ("adj_x", "adj_y") if op.name.startswith("tf.Batch") else ("transpose_a", "transpose_b")
     turned = [bool(attr(op, name, False)) for name in names]
-    if op.name.startswith("tf.Batch"):
-        turned = [flag or bool(attr(op, name, False)) for flag, name in zip(turned, ("grad_x", "grad_y"), strict=True)] if (
-            op.name == "tf.BatchMatMul") else turned
     return rw.emit("top.MatMul", left, right, left_transpose=turned[0] or None, right_transpose=turned[1] or None)
 
 
