@@ -51,5 +51,5 @@ UNMEASURED = {f"tf.{name}" for name in (
     "Const", "NoOp", "PlaceholderWithDefault", "ControlTrigger", "ReadVariableOp", "Print", "PrintV2", "DebugIdentity",
     "DebugIdentityV3", "RefIdentity", "XlaSharding", "TPUCopyWithLayout", "_HostCast", "_EagerConst", "TopK",
     "_FusedBatchNormEx", "_FusedDepthwiseConv2dNative", "Conv2DBackpropInputV2", "CudnnRNN", "CudnnRNNV2", "CudnnRNNV3",
-    "UniformQuantizedClipByValue", "StatelessRandomGetAlg")}
+    "StatelessRandomGetAlg")}
 """Ops that a graph of one op says nothing of, or that CPUs do not run (cuDNN's: `test_cudnn`), or only by oneDNN."""

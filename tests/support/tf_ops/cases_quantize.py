@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from .spec import cases, each, scalar, values, x
+from .spec import Tensor, cases, each, ints, scalar, values, x
 
 _WIDE = {"low": -3.0, "high": 3.0}
 _LOW, _HIGH = scalar(-1.3, "float32"), scalar(2.1, "float32")
 _TYPES = each("qint8", "quint8")
+_I32 = {"quantization_min_val": -2147483648, "quantization_max_val": 2147483647}
+
+
+def _steps(*scales: float) -> tuple[Tensor, Tensor]:
+    """Constant scales, and zero points that are 0; of one scale scalars."""
+    return (scalar(scales[0], "float32"), scalar(0)) if len(scales) == 1 else (
+        values(list(scales), "float32").const, ints(*[0] * len(scales)))
+
 
 CASES = [
     *cases("FakeQuantWithMinMaxArgs", x(3, 7, **_WIDE), ways=[
@@ -39,4 +47,8 @@ CASES = [
     *cases("UniformRequantize", x(3, 7, dtype="qint8", low=-128, high=128), scalar(0.02, "float32"), scalar(3),
            scalar(0.035, "float32"), scalar(-5), Tout="qint8", input_quantization_min_val=-128, input_quantization_max_val=127,
            output_quantization_min_val=-128, output_quantization_max_val=127),
+    *cases("UniformQuantizedClipByValue", x(2, 3, dtype="qint32"), values(-3, "qint32"), values(2, "qint32"), *_steps(0.2),
+           **_I32),
+    *cases("UniformQuantizedClipByValue", x(3, 3, dtype="qint32"), values([-3, -2, -1], "qint32"), values([1, 2, 3], "qint32"),
+           *_steps(0.1, 0.2, 0.3), quantization_axis=each(0, 1), **_I32),
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.build import cast, scalar_like, splat
+from transload_hub.build import cast, reshape, scalar_like, splat
 from transload_hub.simplify.qdq import kept
 
 from .table import TfTable, attr, axis_of, constant_array, constant_float, constant_int, shape_of
@@ -335,6 +335,8 @@ def uniform_dot(op: Op, rw: Rewriter) -> Value:
     left, right = op.operands[:2]
     if op.name == "tf.UniformQuantizedDotHybrid":
         kind = _quantized(op, rw, right.element, shape_of(right, 2), 2, "rhs_quantization")
+        if kind.axis == 0:
+            raise Unsupported("has scales for each row of its weights")
         steps = rw.emit("top.Sub", cast(rw, right, F32), rw.constant(np.asarray(kind.zero_points, np.float32)))
         return rw.emit("top.MatMul", left, rw.emit("top.Mul", steps, rw.constant(np.asarray(kind.scales, np.float32))))
     kinds = [_quantized(op, rw, value.element, shape_of(value, 2), 2 + 2 * i, f"{side}_quantization")
@@ -355,8 +357,17 @@ def uniform_dot(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("UniformQuantizedClipByValue")
 def uniform_clip(op: Op, rw: Rewriter) -> Value:
-    """UniformQuantizedClipByValue: of what is stored."""
-    value, low, high = op.operands[:3]
+    """UniformQuantizedClipByValue: of what is stored, between two numbers or two for each place of the quantization axis."""
+    value, *ends = op.operands[:3]
+    sizes, axis = shape_of(value), int(attr(op, "quantization_axis", -1))
+    held: tuple[int, ...] = ()
+    wide: tuple[int, ...] = ()
+    if axis != -1:
+        axis = axis_of(axis, len(sizes), "the quantization axis")
+        held, wide = (sizes[axis],), tuple(size if place == axis else 1 for place, size in enumerate(sizes))
+    if {shape_of(end) for end in ends} != {held}:
+        raise Unsupported(f"clips between ends of shapes {[list(shape_of(end)) for end in ends]}, and {list(held)} is wanted")
+    low, high = (reshape(rw, end, wide) for end in ends)
     return rw.emit("top.Min", rw.emit("top.Max", value, low), high)
 
 
