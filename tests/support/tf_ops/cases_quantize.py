@@ -16,6 +16,12 @@ def _steps(*scales: float) -> tuple[Tensor, Tensor]:
         values(list(scales), "float32").const, ints(*[0] * len(scales)))
 
 
+def _between(side: str, kind: str) -> dict[str, int]:
+    """The attributes that say the least and the greatest number of an operand or result: those of its type."""
+    least, most = (-128, 127) if kind == "qint8" else (-2147483648, 2147483647)
+    return {f"{side}_quantization_min_val": least, f"{side}_quantization_max_val": most}
+
+
 CASES = [
     *cases("FakeQuantWithMinMaxArgs", x(3, 7, **_WIDE), ways=[
         {"min": -1.3, "max": 2.1}, {"min": 0.0, "max": 6.0}, {"min": -6.0, "max": 6.0}], num_bits=each(8, 4, 16),
@@ -47,6 +53,27 @@ CASES = [
     *cases("UniformRequantize", x(3, 7, dtype="qint8", low=-128, high=128), scalar(0.02, "float32"), scalar(3),
            scalar(0.035, "float32"), scalar(-5), Tout="qint8", input_quantization_min_val=-128, input_quantization_max_val=127,
            output_quantization_min_val=-128, output_quantization_max_val=127),
+    *cases("UniformQuantize", values([[-1.25, -0.75, -0.25, 0.25, 0.75, 60.0, -70.0]]), scalar(0.5, "float32"), scalar(1),
+           Tout="qint8", quantization_min_val=-128, quantization_max_val=127),
+    *cases("UniformQuantize", values([[-1.25, -0.75, 0.3], [0.75, 1.25, -1.5]]), values([0.5, 0.25, 0.3]).const, ints(1, 0, -3),
+           Tout="qint8", quantization_axis=1, quantization_min_val=-128, quantization_max_val=127),
+    *cases("UniformQuantize", values([[-1.25, -0.75, -0.25, 0.25, 40000.0]]), scalar(0.5, "float32"), scalar(70), Tout="qint32",
+           **_I32),
+    *cases("UniformDequantize", values([[-5, 3, 70]], "qint32"), scalar(0.02, "float32"), scalar(3), Tout="float32", **_I32),
+    *cases("UniformRequantize", values([[-3, -1, 1, 3]], "qint8"), *_steps(0.3), *_steps(0.2), Tout="qint8",
+           note="almost halves", **_between("input", "qint8"), **_between("output", "qint8")),
+    *cases("UniformRequantize", values([[-3, -1, 1, 3]], "qint8"), *_steps(0.3), *_steps(0.2, 0.2, 0.6, 0.2), Tout="qint8",
+           output_quantization_axis=1, **_between("input", "qint8"), **_between("output", "qint8")),
+    *[case for kind in ("qint8", "qint32") for case in cases(
+        "UniformRequantize", values([list(range(-16, 17))], kind), *_steps(0.1), each(
+            scalar(0.2, "float32"), scalar(0.23, "float32"), scalar(0.0667, "float32")), scalar(0), Tout="qint8",
+        **_between("input", kind), **_between("output", "qint8"))],
+    *[case for kind in ("qint8", "qint32") for case in cases(
+        "UniformRequantize", values([[-9, -5, 1], [3, 5, 7]], kind), *_steps(0.1), values([0.2, 0.23, 0.3]).const, ints(3, 0, -3),
+        Tout="qint8", output_quantization_axis=1, **_between("input", kind), **_between("output", "qint8"))],
+    *cases("UniformQuantizedDot", values([[-5, 1, 2], [3, 5, 7]], "qint8"), values([[-1, 1], [3, 2], [3, 5]], "qint8"),
+           *_steps(0.5), *_steps(0.5), *_steps(0.5), Tout="qint32", note="halves", **_between("lhs", "qint8"),
+           **_between("rhs", "qint8"), **_between("output", "qint32")),
     *cases("UniformQuantizedClipByValue", x(2, 3, dtype="qint32"), values(-3, "qint32"), values(2, "qint32"), *_steps(0.2),
            **_I32),
     *cases("UniformQuantizedClipByValue", x(3, 3, dtype="qint32"), values([-3, -2, -1], "qint32"), values([1, 2, 3], "qint32"),

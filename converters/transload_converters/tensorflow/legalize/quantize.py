@@ -290,10 +290,15 @@ def _quantized(op: Op, rw: Rewriter, element: Type, sizes: Sequence[int], first:
 
 @TABLE("UniformQuantize")
 def uniform_quantize(op: Op, rw: Rewriter) -> Value:
-    """UniformQuantize."""
+    """UniformQuantize: `floor(x * (1 / scale) + 1/2)` steps from the zero point, in float32, as TensorFlow's `AffineQuantize`."""
     value, element = op.operands[0], stored(op.results[0].element)
     kind = _quantized(op, rw, element, shape_of(value), 1)
-    return rw.emit("top.Bitcast", rw.emit("top.Cast", value, element=kind, round_mode="HalfToEven"), element=element)
+    scales = np.asarray(kind.scales, np.float32)
+    steps = rw.emit("top.Mul", value, _along(rw, np.float32(1) / scales, kind, value.rank))
+    if kind.storage == I32:
+        return _integers_half_up(rw, steps, kind)
+    real = rw.emit("top.Mul", _half_up(rw, steps), _along(rw, scales, kind, value.rank))  # of a whole number of steps
+    return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=kind, round_mode="HalfToEven"), element=element)
 
 
 @TABLE("UniformDequantize")
@@ -301,29 +306,73 @@ def uniform_dequantize(op: Op, rw: Rewriter) -> Value:
     """UniformDequantize."""
     value = op.operands[0]
     kind = _quantized(op, rw, value.element, shape_of(value), 1)
-    if kind.storage == I32:  # numbers of 32 bits are real ones times a scale; zero points are 0
-        return rw.emit("top.Mul", cast(rw, value, F32), _along(rw, kind, len(shape_of(value))))
+    if kind.storage == I32:  # which is no storage of the hub's quantized tensors that all targets have
+        scales = _along(rw, np.asarray(kind.scales, np.float32), kind, value.rank)
+        return rw.emit("top.Mul", cast(rw, _from_zero(rw, value, kind), F32), scales)
     return cast(rw, rw.emit("top.Bitcast", value, element=kind), op.results[0].element)
 
 
-def _along(rw: Rewriter, kind: QuantType, rank: int) -> Value:
-    """The scales as a tensor that broadcasts along their axis."""
-    if any(kind.zero_points):
-        raise Unsupported("numbers of 32 bits with a zero point that is not 0")
+def _along(rw: Rewriter, numbers: np.ndarray, kind: QuantType, rank: int) -> Value:
+    """Numbers, one for each scale of a quantized type, as a tensor that broadcasts along their axis."""
     shape = () if kind.axis is None else tuple(-1 if place == kind.axis else 1 for place in range(rank))
-    return rw.constant(np.asarray(kind.scales, np.float32).reshape(shape))
+    return rw.constant(numbers.reshape(shape))
+
+
+def _from_zero(rw: Rewriter, value: Value, kind: QuantType) -> Value:
+    """How many steps stored numbers are from their zero points, as integers of 32 bits."""
+    whole = cast(rw, value, I32)
+    if not any(kind.zero_points):
+        return whole
+    return rw.emit("top.Sub", whole, _along(rw, np.asarray(kind.zero_points, np.int32), kind, value.rank))
+
+
+def _half_up(rw: Rewriter, steps: Value) -> Value:
+    """Floats rounded to whole ones, halves up."""
+    return rw.emit("top.Floor", rw.emit("top.Add", steps, scalar_like(rw, steps, 0.5)))
+
+
+def _integers_half_up(rw: Rewriter, steps: Value, kind: QuantType) -> Value:
+    """Floats that count steps from the zero points as the integers that are stored, halves up, within their range."""
+    whole = rw.emit("top.Cast", _half_up(rw, steps), element=I32, saturate=True)
+    if any(kind.zero_points):
+        whole = rw.emit("top.Add", whole, _along(rw, np.asarray(kind.zero_points, np.int32), kind, steps.rank))
+    if (kind.storage_min, kind.storage_max) != I32.range:
+        above = rw.emit("top.Max", whole, scalar_like(rw, whole, kind.storage_min))
+        whole = rw.emit("top.Min", above, scalar_like(rw, whole, kind.storage_max))
+    return cast(rw, whole, kind.storage)
+
+
+def _factor(ratio: np.ndarray) -> np.ndarray:
+    """Quotients of scales in float32, by which integers are multiplied: TensorFlow has 31 bits for them.
+
+    A quotient that is next to a number of few bits (0.3 / 0.2, of float32, is more than 1.5) would become it, and what is
+    multiplied a half where it is none: so it becomes the next number on its side.
+    """
+    near, places = ratio.astype(np.float32), 31 - np.frexp(ratio)[1]
+    off = np.rint(np.ldexp(ratio, places)) - np.ldexp(near.astype(np.float64), places)
+    is_short = (near.view(np.int32) & 0xFF) == 0  # 16 bits are enough: products with 8 bits are exact
+    aside = np.nextafter(near, np.where(off > 0, np.float32(np.inf), np.float32(0)))
+    return np.where(is_short & (off != 0), aside, near)
 
 
 @TABLE("UniformRequantize")
 def uniform_requantize(op: Op, rw: Rewriter) -> Value:
-    """UniformRequantize."""
+    """UniformRequantize: rounded once, halves up, by the quotient of the scales.
+
+    Source: `AffineRequantizeWithQuantizedMultiplierAndShift` in `tensorflow/core/kernels/uniform_quant_ops/math_utils.h`.
+    """
     value, element = op.operands[0], stored(op.results[0].element)
     sizes = shape_of(value)
     before = _quantized(op, rw, value.element, sizes, 1, "input_quantization")
     after = _quantized(op, rw, element, sizes, 3, "output_quantization")
-    real = rw.emit("top.Mul", cast(rw, value, F32), _along(rw, before, len(sizes))) if before.storage == I32 else (
-        rw.emit("top.Bitcast", value, element=before))
-    return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=after), element=element)
+    if I32 not in (before.storage, after.storage) and before.per_tensor and after.per_tensor:
+        real = rw.emit("top.Bitcast", value, element=before)
+        return rw.emit("top.Bitcast", rw.emit("top.Cast", real, element=after, rounding="once"), element=element)
+    if None not in (before.axis, after.axis) and before.axis != after.axis:
+        raise Unsupported(f"has scales along the dimension {before.axis}, and new ones along the dimension {after.axis}")
+    factor = _along(rw, _factor(before.scale_array / after.scale_array), after if before.per_tensor else before, value.rank)
+    steps = rw.emit("top.Mul", cast(rw, _from_zero(rw, value, before), F32), factor)
+    return _integers_half_up(rw, steps, after)
 
 
 @TABLE("UniformQuantizedDot", "UniformQuantizedDotHybrid")
@@ -348,11 +397,8 @@ def uniform_dot(op: Op, rw: Rewriter) -> Value:
     less = [rw.emit("top.Sub", cast(rw, value, I32), rw.constant(np.asarray(kind.zero_points, np.int32)))
             for value, kind in zip((left, right), kinds, strict=True)]
     sums = cast(rw, rw.emit("top.MatMul", *less), F32)
-    factor = kinds[0].scale_array * kinds[1].scale_array / made.scale_array
-    scaled = rw.emit("top.Mul", sums, rw.constant(factor.astype(np.float32)))
-    moved = rw.emit("top.Add", rw.emit("top.Round", scaled), rw.constant(np.asarray(made.zero_points, np.float32)))
-    clamped = rw.emit("top.Clip", moved, min=float(made.storage_min), max=float(made.storage_max))
-    return rw.emit("top.Cast", clamped, element=made.storage, saturate=True)
+    factor = _factor(kinds[0].scale_array * kinds[1].scale_array / made.scale_array)
+    return _integers_half_up(rw, rw.emit("top.Mul", sums, rw.constant(factor)), made)
 
 
 @TABLE("UniformQuantizedClipByValue")
