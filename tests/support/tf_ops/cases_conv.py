@@ -73,5 +73,9 @@ CASES = [
     *cases("Dilation2D", x(1, 6, 7, 2), x(3, 2, 2), strides=each([1, 1, 1, 1], [1, 2, 2, 1]), rates=each([1, 1, 1, 1], [1, 2, 1,
            1]),
            padding=_SAME_VALID),
+    *cases("Dilation2D", x(1, 3, 4, 2, low=0, high=100), each(x(3, 3, 2, low=-100, high=0), x(2, 2, 2, low=-100, high=100)),
+           types="int8 int16 int32 int64", strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding="SAME"),
+    *cases("Dilation2D", x(1, 3, 3, 1, low=0, high=100), x(3, 3, 1, low=0, high=100), types="uint8 uint16", strides=[1, 2, 1, 1],
+           rates=[1, 1, 1, 1], padding="SAME"),
 ]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import IntegerType, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, same_padding, scalar_like, slice_along
 
@@ -186,7 +188,10 @@ def backprop_filter(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("Dilation2D")
 def dilation(op: Op, rw: Rewriter) -> Value:
-    """Dilation2D: the greatest sum of the input and the filter in each window."""
+    """Dilation2D: the greatest sum of the input and the filter in each window, of the places that lie in the input.
+
+    Outside lies the least number, and of integers, where a sum with it may be beyond the type, stands in place of the sum.
+    """
     value, weights = op.operands
     rows, columns, channels = shape_of(weights, 3, what="the filter")
     sizes = shape_of(value, 4, what="the input")
@@ -196,10 +201,11 @@ def dilation(op: Op, rw: Rewriter) -> Value:
     pairs = [(0, 0)] * 2
     if attr(op, "padding") == "SAME":
         pairs = [same_padding(*each) for each in zip(sizes[1:3], (rows, columns), strides, rates, strict=True)]
+    lowest, whole = scalar_like(rw, value, least_of(value)), isinstance(value.element, IntegerType)
     if any(map(any, pairs)):
         (top, bottom), (left, right) = pairs
-        lowest = scalar_like(rw, value, least_of(value))
-        value = rw.emit("top.Pad", value, lowest, paddings=(0, top, left, 0, 0, bottom, right, 0))
+        filled = scalar_like(rw, value, 0) if whole else lowest
+        value = rw.emit("top.Pad", value, filled, paddings=(0, top, left, 0, 0, bottom, right, 0))
     padded = shape_of(value)
     counts = [(size - (k - 1) * rate - 1) // stride + 1
               for size, k, stride, rate in zip(padded[1:3], (rows, columns), strides, rates, strict=True)]
@@ -210,6 +216,13 @@ def dilation(op: Op, rw: Rewriter) -> Value:
         part = rw.emit("top.Slice", value, offset=(0, *begins, 0), ends=(padded[0], *ends, channels), steps=(1, *strides, 1))
         number = rw.emit("top.Slice", weights, offset=(*place, 0), ends=(place[0] + 1, place[1] + 1, channels), steps=(1, 1, 1))
         total = rw.emit("top.Add", part, reshape(rw, number, (1, 1, 1, channels)))
+        for axis in (1, 2) if whole else ():  # where the place lies outside of the input
+            (before, _), size = pairs[axis - 1], sizes[axis]
+            reached = np.arange(counts[axis - 1]) * strides[axis - 1] + begins[axis - 1] - before
+            inside = (reached >= 0) & (reached < size)
+            if not inside.all():
+                flags = rw.constant(inside.reshape(tuple(-1 if at == axis else 1 for at in range(4))))
+                total = rw.emit("top.Where", flags, total, lowest)
         best = total if best is None else rw.emit("top.Max", best, total)
     if best is None:
         raise Unsupported("the filter is empty")
