@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,8 +11,8 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, F32, I32, FloatType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.build import cast, compared_not, reshape, scalar_like
-from transload_hub.scatter import scattered, sparse_to_dense
+from transload_hub.build import cast, compared_not, reshape, scalar_like, slice_along
+from transload_hub.scatter import sparse_to_dense
 from transload_hub.slicing import update_slice
 
 from .table import (
@@ -49,8 +50,51 @@ def gather(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("GatherNd")
 def gather_nd(op: Op, rw: Rewriter) -> Value:
-    """GatherNd."""
-    return rw.emit("top.GatherND", *op.operands)
+    """GatherNd; with the policy "IGNORE" zeros where a subscript is outside."""
+    value, indices = op.operands
+    if not _ignores_outside(op):
+        return rw.emit("top.GatherND", value, indices)
+    inside = _inside(rw, shape_of(value), indices)
+    safe = rw.emit("top.Where", rw.emit("top.Unsqueeze", inside, axes=(-1,)), indices, scalar_like(rw, indices, 0))
+    taken = rw.emit("top.GatherND", value, safe)
+    return rw.emit("top.Where", _over(rw, inside, taken), taken, scalar_like(rw, taken, 0))
+
+
+def _ignores_outside(op: Op) -> bool:
+    """Whether subscripts that are outside are left out (zeros are read there); else TensorFlow's kernels for CPUs refuse them."""
+    policy = attr(op, "bad_indices_policy", "") or "DEFAULT"
+    if policy not in ("DEFAULT", "ERROR", "IGNORE"):
+        raise Unsupported(f"has the bad_indices_policy {policy!r}")
+    return bool(policy == "IGNORE")
+
+
+def _inside(rw: Rewriter, sizes: Sequence[int], indices: Value) -> Value:
+    """Which of the subscripts [.., n] lie in the first n dimensions, all n of them: flags [..]."""
+    count = shape_of(indices, least=1)[-1]
+    ends = rw.constant(np.asarray(sizes[:count], dtype_of(indices.element)), element=indices.element)
+    below = rw.emit("top.Compare", indices, scalar_like(rw, indices, 0), mode="GreaterOrEqual")
+    both = rw.emit("top.LogicalAnd", below, rw.emit("top.Compare", indices, ends, mode="Less"))
+    return rw.emit("top.Reduce", both, axes=(-1,), keepdims=False, mode="ReduceAll")
+
+
+def _over(rw: Rewriter, flags: Value, slices: Value) -> Value:
+    """Flags [..] of slices [.., rest..] as [.., 1..], which broadcasts over these."""
+    return reshape(rw, flags, (*shape_of(flags), *(1,) * (slices.rank - flags.rank)))
+
+
+def _written(op: Op, rw: Rewriter, ground: Value, indices: Value, updates: Value, reduction: str) -> Value:
+    """Updates written or combined into a tensor; with the policy "IGNORE" those whose subscripts are outside are left out.
+
+    They go to one slice more, behind all others along the first dimension, which is cut off.
+    """
+    if not _ignores_outside(op):
+        return rw.emit("top.ScatterND", ground, indices, updates, reduction=reduction)
+    sizes = shape_of(ground, least=1)
+    inside = rw.emit("top.Unsqueeze", _inside(rw, sizes, indices), axes=(-1,))
+    spare = np.asarray([sizes[0], *[0] * (shape_of(indices)[-1] - 1)], dtype_of(indices.element))
+    places = rw.emit("top.Where", inside, indices, rw.constant(spare, element=indices.element))
+    longer = rw.emit("top.Pad", ground, scalar_like(rw, ground, 0), paddings=(*[0] * len(sizes), 1, *[0] * (len(sizes) - 1)))
+    return slice_along(rw, rw.emit("top.ScatterND", longer, places, updates, reduction=reduction), 0, 0, sizes[0])
 
 
 # --- writing
@@ -60,7 +104,9 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
     """ScatterNd: added to zeros of a constant shape."""
     indices, updates, shape = op.operands
     reduction = "none" if updates.element == BOOL else "add"
-    return scattered(rw, constant_sizes(rw, shape, "the shape of the result"), 0, indices, updates, reduction)
+    zero = rw.constant(np.asarray(0, dtype_of(updates.element)), element=updates.element)
+    ground = rw.emit("top.Fill", zero, shape=constant_sizes(rw, shape, "the shape of the result"))
+    return _written(op, rw, ground, indices, updates, reduction)
 
 
 _REDUCTIONS = {
@@ -76,7 +122,7 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     name = op.name.removeprefix("tf.")
     if name == "TensorScatterSub":
         updates = rw.emit("top.Sub", scalar_like(rw, updates, 0), updates)
-    return rw.emit("top.ScatterND", value, indices, updates, reduction=_REDUCTIONS[name])
+    return _written(op, rw, value, indices, updates, _REDUCTIONS[name])
 
 
 @TABLE("XlaDynamicUpdateSlice")
