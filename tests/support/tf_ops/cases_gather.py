@@ -52,6 +52,7 @@ CASES = [
     *cases("Where", values([[True, False], [True, True]], "bool").const, types="bool"),
     *cases("Where", values([0.0, 1.5, 0.0, -1.0]).const),
     *cases("Unique UniqueWithCounts", values([4, 1, 4, 7, 1], "int32").const, types="int32", out_idx=each("int32", "int64")),
+    *cases("Unique UniqueWithCounts", values([float("nan"), 1.0, float("nan"), 2.0, 1.0]).const),
     *cases("UniqueV2 UniqueWithCountsV2", on=[(values([4, 1, 4, 7], "int32").const, ints()),
                                               (values([[1, 2], [3, 4], [1, 2]], "int32").const, ints(0))], types="int32"),
     *cases("ListDiff", ints(1, 2, 3, 4, 2), ints(2, 5), types="int32"),

@@ -223,11 +223,12 @@ def where(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", sized_by=(0,))
 def unique(op: Op, rw: Rewriter) -> list[Value]:
-    """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of their first occurrence."""
+    """Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2 of a constant, in order of first occurrence; NaN equals none."""
     held = constant_data(rw, op.operands[0])
     axes = constant_ints(rw, op.operands[1], "the axis") if op.name.endswith("V2") else ()
     axis = axis_of(axes[0], held.ndim) if axes else 0
-    values, first, inverse, counts = np.unique(held, True, True, True, axis=axis if held.ndim > 1 else None)
+    values, first, inverse, counts = np.unique(
+        held, True, True, True, axis=axis if held.ndim > 1 else None, equal_nan=False)
     order = np.argsort(first)
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
