@@ -52,6 +52,7 @@ CASES = [
     *cases("Equal NotEqual Greater GreaterEqual Less LessEqual", on=_PAIRS[:3], types="float32 int32 int64 uint8"),
     *cases("Greater LessEqual Equal", x(2, 3), x(3), types="float16 bfloat16 int8 int16"),
     *cases("Equal NotEqual", x(2, 3), x(3), types="bool"),
+    *cases("Equal NotEqual", x(2, 3), each(x(2), x(3), x(1, 1)), incompatible_shape_error=False),
     *cases("LogicalAnd LogicalOr", on=_PAIRS[:3], types="bool"),
     *cases("Select", on=[(x(2, 3, dtype="bool"), x(2, 3), x(2, 3)), (x(2, dtype="bool"), x(2, 3, 2), x(2, 3, 2)),
                          (values(True, "bool"), x(2, 3), x(2, 3))], types="float32 int32 int64 bool"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -119,6 +119,11 @@ def truncate_div(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Where", rw.emit("top.Compare", quotient, scalar_like(rw, quotient, 0), mode="Less"), up, down)
 
 
+def _broadcast(left: Sequence[int], right: Sequence[int]) -> bool:
+    """Whether shapes broadcast with each other."""
+    return all(a == b or 1 in (a, b) for a, b in zip(reversed(left), reversed(right), strict=False))
+
+
 _COMPARISONS = {
     "Equal": "Equal", "NotEqual": "NotEqual", "Greater": "Greater", "GreaterEqual": "GreaterOrEqual", "Less": "Less",
     "LessEqual": "LessOrEqual",
@@ -127,7 +132,12 @@ _COMPARISONS = {
 
 @TABLE(*_COMPARISONS)
 def compare(op: Op, rw: Rewriter) -> Value:
-    """Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual."""
+    """Equal, NotEqual, Greater, GreaterEqual, Less, LessEqual.
+
+    Without `incompatible_shape_error` tensors whose shapes do not broadcast are not equal, which is one flag.
+    """
+    if not attr(op, "incompatible_shape_error", True) and not _broadcast(*map(shape_of, op.operands)):
+        return rw.constant(np.asarray(op.name == "tf.NotEqual"))
     return rw.emit("top.Compare", *op.operands, mode=_COMPARISONS[op.name.removeprefix("tf.")])
 
 
