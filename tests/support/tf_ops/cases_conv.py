@@ -37,6 +37,7 @@ CASES = [
     *cases("Conv3D", x(1, 2, 5, 6, 4), x(2, 3, 2, 2, 3).const, strides=[1, 1, 1, 2, 1], padding=_SAME_VALID,
            data_format="NCDHW", xla=True),
     *cases("Conv", x(1, 5, 6, 2), x(3, 3, 2, 4).const, strides=[1, 2, 1, 1], padding=_SAME_VALID),
+    *cases("Conv", x(2, 3, 5, 6, 2), x(3, 3, 2, 4).const, strides=[1, 2, 1, 1], padding=_SAME_VALID, batch_dims=2),
     # gradients
     *cases("Conv2DBackpropInput", on=[
         (ints(1, 6, 8, 3), x(3, 3, 3, 4).const, x(1, 6, 8, 4)), (ints(2, 4, 5, 2), x(2, 2, 2, 3).const, x(2, 4, 5, 3))],

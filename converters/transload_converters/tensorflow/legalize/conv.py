@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -90,11 +91,15 @@ def missing(window: Window, sizes: Sequence[int], wanted: Sequence[int]) -> tupl
 
 @TABLE("Conv2D", "Conv3D", "Conv")
 def convolution(op: Op, rw: Rewriter) -> Value:
-    """Conv2D, Conv3D, Conv: filters [kernel.., channels of a group, output channels]."""
+    """Conv2D, Conv3D, Conv: filters [kernel.., channels of a group, output channels]; of Conv, several dimensions of batches."""
     value, weights = op.operands[:2]
-    sizes, held = shape_of(value), shape_of(weights)
-    window = window_of(op, sizes, held[:-2])
-    return _convolved(rw, value, weights, window, _groups(_channels(value, window), held[-2]))
+    sizes, held, batches = shape_of(value), shape_of(weights), int(attr(op, "batch_dims", 1))
+    if not 1 <= batches < len(sizes):
+        raise Unsupported(f"has {batches} dimensions of batches in a tensor of rank {len(sizes)}")
+    flat = reshape(rw, value, (math.prod(sizes[:batches]), *sizes[batches:]))
+    window = window_of(op, shape_of(flat), held[:-2])
+    made = _convolved(rw, flat, weights, window, _groups(_channels(flat, window), held[-2]))
+    return reshape(rw, made, (*sizes[:batches], *shape_of(made)[1:]))
 
 
 def _groups(channels: int, per_group: int) -> int:
