@@ -25,6 +25,9 @@ F = T("float32")
     ("Conv2D", (1, 4, 4, 1), [np.ones((2, 2, 1, 1), np.float32)], {"strides": [1, 0, 1, 1], "padding": "SAME"}),
     ("ExtractImagePatches", (1, 4, 4, 1), [], {"ksizes": [1, 2, 1], "strides": [1, 1, 1, 1], "rates": [1, 1, 1, 1],
                                                "padding": "VALID"}),
+    ("_FusedConv2D", (1, 4, 4, 2), [np.ones((2, 2, 2, 2), np.float32), np.ones(2, np.float32)],
+     {"strides": [1, 1, 1, 1], "padding": "VALID", "filter_format": "OIHW", "fused_ops": ["BiasAdd"], "num_args": 1,
+      "TArgs": [F]}),
     ("MaxPool", (), [], {"ksize": [1], "strides": [1], "padding": "VALID"}),
 ])
 def test_windows_that_do_not_fit(op: str, shape: tuple[int, ...], more: list[Any], attributes: dict[str, Any]) -> None:

@@ -25,6 +25,8 @@ _ACTIVATIONS = {"Relu": "Relu", "Elu": "Elu", "Tanh": "Tanh", "Sigmoid": "Sigmoi
 @TABLE("_FusedConv2D", "_FusedDepthwiseConv2dNative", "_FusedMatMul")
 def fused(op: Op, rw: Rewriter) -> Value:
     """_FusedConv2D, _FusedDepthwiseConv2dNative, _FusedMatMul: a bias or a normalization, then an activation."""
+    if (order := attr(op, "filter_format", "HWIO")) != "HWIO":
+        raise Unsupported(f"has the filter_format {order!r}, and HWIO alone is known")
     value = _PRODUCTS[op.name](op, rw)
     last = op.name == "tf._FusedMatMul" or channels_last(op)
     rest = list(op.operands[2:])
