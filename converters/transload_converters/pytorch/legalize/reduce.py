@@ -166,7 +166,11 @@ def norm(call: Call, rw: Rewriter) -> Value:
             call.dim is None or len(call.dim) != 1):
         raise Unsupported("takes a norm of matrices", "norms of vectors, and Frobenius' norm, can be converted")
     axes, keep = axes_of(call.get("dim"), len(shape)), call.get("keepdim", False)
-    p = 2.0 if order is None else float(order)
+    return _p_norm(rw, value, 2.0 if order is None else float(order), axes, keep)
+
+
+def _p_norm(rw: Rewriter, value: Value, p: float, axes: tuple[int, ...], keep: bool) -> Value:
+    """The p-norm over dimensions: p = 0 counts what is not zero, p = inf and -inf are the greatest and the least size."""
     if p in (1.0, 2.0):
         return reduced(rw, value, axes, keep, f"ReduceL{int(p)}")
     sizes = rw.emit("top.Abs", value)
@@ -195,10 +199,7 @@ def distance(call: Call, rw: Rewriter) -> Value:
     if call.base == "pairwise_distance":
         axes = axes[-1:]
         apart = rw.emit("top.AddConst", apart, const_val=float(call.eps))
-    p = float(call.p)
-    if p in (1.0, 2.0):
-        return reduced(rw, apart, axes, keep, f"ReduceL{int(p)}")
-    return _power_norm(rw, rw.emit("top.Abs", apart), p, axes, keep)
+    return _p_norm(rw, apart, float(call.p), axes, keep)
 
 
 @TABLE("_cdist_forward.default", "cdist.default", "_euclidean_dist.default")
@@ -211,16 +212,10 @@ def cdist(call: Call, rw: Rewriter) -> Value:
 
 
 def _norm_of_last(rw: Rewriter, value: Value, p: float) -> Value:
-    axes = (len(shape_of(value)) - 1,)
-    if p in (1.0, 2.0):
-        return reduced(rw, value, axes, False, f"ReduceL{int(p)}")
-    sizes = rw.emit("top.Abs", value)
-    if math.isinf(p):
-        return reduced(rw, sizes, axes, False, "ReduceMax")
-    if p == 0.0:
-        there = rw.emit("top.Compare", value, number_like(rw, 0.0, value.element), mode="NotEqual")
-        return reduced(rw, cast(rw, there, value.element), axes, False, "ReduceSum")
-    return _power_norm(rw, sizes, p, axes, False)
+    """The p-norm along the last dimension; of distances of rows p is never negative."""
+    if p < 0:
+        raise Unsupported(f"its p is {p}, and must be 0 or more")
+    return _p_norm(rw, value, p, (len(shape_of(value)) - 1,), False)
 
 
 @TABLE("_pdist_forward.default", "pdist.default")

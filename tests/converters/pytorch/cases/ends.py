@@ -37,6 +37,21 @@ def fill(cases: Cases) -> None:
         cases.add(f"{name}.default", rows)
     _rounded_once(cases)
     _nearly_whole(cases)
+    _orders(cases)
+
+
+def _orders(cases: Cases) -> None:
+    """Norms of orders that are no powers: how many are not zero, the greatest and the least."""
+    one, other = (t(3, 4, d="f32", values=(0, 1, -2, 3, 4, 5, -6, 7, 0, 0, last, 1)) for last in (2, 0.5))
+    for order in (0.0, _INF, -_INF):
+        cases.add("dist.default", one, other, order)
+        cases.add("dist.default", t(3, d="f16"), t(3, d="f16"), order)
+        cases.add("pairwise_distance.default", one, other, order)
+        cases.add("pairwise_distance.default", one, other, order, 0.0, keepdim=True)
+        cases.add("linalg_vector_norm.default", one, order, [1])
+    for order in (0.0, _INF):
+        cases.add("_cdist_forward.default", one, other, order, None)
+        cases.add("_pdist_forward.default", one, order)
 
 
 def _rounded_once(cases: Cases) -> None:
