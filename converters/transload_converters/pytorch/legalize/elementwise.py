@@ -384,14 +384,19 @@ def heaviside(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("isclose.default")
 def isclose(call: Call, rw: Rewriter) -> Value:
-    """Whether two numbers differ by no more than `atol + rtol * |other|`."""
+    """Whether two numbers are equal, or less than infinitely apart, by up to `atol + rtol * |other|`; or both NaN, if asked."""
     element = common_element(call.self, call.other)
     element = element if is_float(element) else F64
     a, b = pair(call, rw, element)
     room = rw.emit("top.MulConst", rw.emit("top.Abs", b), const_val=call.rtol)
     room = rw.emit("top.AddConst", room, const_val=call.atol)
-    near = rw.emit("top.Compare", rw.emit("top.Abs", rw.emit("top.Sub", a, b)), room, mode="LessOrEqual")
-    return rw.emit("top.LogicalOr", near, rw.emit("top.Compare", a, b, mode="Equal"))
+    apart = rw.emit("top.Abs", rw.emit("top.Sub", a, b))
+    finite = rw.emit("top.Compare", apart, number_like(rw, math.inf, element), mode="Less")
+    near = rw.emit("top.LogicalAnd", finite, rw.emit("top.Compare", apart, room, mode="LessOrEqual"))
+    close = rw.emit("top.LogicalOr", near, rw.emit("top.Compare", a, b, mode="Equal"))
+    if not call.equal_nan:
+        return close
+    return rw.emit("top.LogicalOr", close, rw.emit("top.LogicalAnd", rw.emit("top.IsNaN", a), rw.emit("top.IsNaN", b)))
 
 
 def finite_range(element: Type) -> tuple[float, float]:

@@ -38,6 +38,12 @@ def fill(cases: Cases) -> None:
     _rounded_once(cases)
     _nearly_whole(cases)
     _orders(cases)
+    for d in ("f32", "f16"):
+        one = t(8, d=d, values=(_NAN, _NAN, 1, 1, _INF, _INF, _INF, 1))
+        other = t(8, d=d, values=(_NAN, 1, _NAN, 1.5, 1, _INF, -_INF, _INF))
+        for same in (False, True):
+            cases.add("isclose.default", one, other, 0.5, 0.25, same)
+            cases.add("isclose.default", one, other, 0.0, 0.5, same)
 
 
 def _orders(cases: Cases) -> None:
