@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import QuantType
+from transload.ir import IntegerType, QuantType
 
+from .cases.run import module_of, results_of
+from .cases.spec import Cases, t
 from .conftest import KEPT, arrays
 from tests.networks.journey import fitted
 
@@ -47,3 +49,15 @@ def test_targets_whose_products_add_them_get_plain_ones(tmp_path: Path, target: 
 def test_others_get_them_as_they_are(tmp_path: Path, target: str) -> None:
     artifact = transload.convert(KEPT / "quantized.pt2", target, tmp_path, verify=False)
     assert not any("biases" in note for note in artifact.report.notes)
+
+
+@pytest.mark.parametrize(("d", "least"), [("f32", 2.0**-23), ("f16", 2.0**-10), ("bf16", 2.0**-7)])
+def test_scales_are_no_less_than_the_eps_of_the_floats(d: str, least: float) -> None:
+    """As torchao's `choose_qparams_affine` has it where it is given none: `torch.finfo(input.dtype).eps`."""
+    cases = Cases()
+    zeros = t(2, 4, d=d, values=(0,) * 8)
+    cases.add("torchao.choose_qparams_affine.default", zeros, "SYMMETRIC", [1, 4], IntegerType(8))
+    wanted = [np.full((2, 1), least, np.float32), np.zeros((2, 1), np.int32)]
+    scales, points = results_of(transload.legalize(module_of(cases.all[0], wanted)), cases.all[0])
+    np.testing.assert_array_equal(scales, wanted[0])
+    np.testing.assert_array_equal(points, wanted[1])

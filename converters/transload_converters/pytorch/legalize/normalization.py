@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, Value
+from transload.ir import F32, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from .table import AtenTable, Call, axis_of, cast, number_like, reshape, shape_of, shape_together, splat, wide
@@ -85,10 +85,10 @@ def layer_norm(call: Call, rw: Rewriter) -> list[Value]:
 
 @TABLE("rms_norm.default")
 def rms_norm(call: Call, rw: Rewriter) -> Value:
-    """By the root of the mean square of the last dimensions."""
+    """By the root of the mean square of the last dimensions; eps is that of the floats computed in where none is given."""
     value, element = wide(rw, call.input)
     rank, n = len(shape_of(value)), len(call.normalized_shape)
-    epsilon = float(np.finfo(np.float32).eps) if call.eps is None else float(call.eps)
+    epsilon = float(np.finfo(dtype_of(value.element)).eps) if call.eps is None else float(call.eps)
     return cast(rw, rw.emit("top.RMSNorm", value, _in_work(rw, call.weight, value), axis=rank - n, eps=epsilon), element)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
@@ -158,7 +159,7 @@ def choose(call: Call, rw: Rewriter) -> list[Value]:
     symmetric = call.mapping_type == "SYMMETRIC"
     span = rw.emit("top.Max", rw.emit("top.Neg", least), most) if symmetric else rw.emit("top.Sub", most, least)
     scale = rw.emit("top.Div", span, number_like(rw, (high - low) / (2 if symmetric else 1), F32))
-    eps = float(np.finfo(dtype_of(call.input.element)).eps) if call.eps is None else call.eps
+    eps = float(ml_dtypes.finfo(dtype_of(call.input.element)).eps) if call.eps is None else call.eps
     scale = rw.emit("top.Max", scale, number_like(rw, eps, F32))
     results = call.op.results
     if symmetric:

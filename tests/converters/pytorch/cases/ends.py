@@ -44,6 +44,8 @@ def fill(cases: Cases) -> None:
         for same in (False, True):
             cases.add("isclose.default", one, other, 0.5, 0.25, same)
             cases.add("isclose.default", one, other, 0.0, 0.5, same)
+    for d in ("f64", "f32", "f16", "bf16"):  # eps is that of the floats computed in
+        cases.add("rms_norm.default", t(3, 4, d=d, lo=-1e-4, hi=1e-4), [4])
 
 
 def _orders(cases: Cases) -> None:
