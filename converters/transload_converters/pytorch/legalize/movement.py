@@ -108,9 +108,9 @@ def unflatten(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("squeeze.default", "squeeze.dim", "squeeze.dims", stored="carried")
 def squeeze(call: Call, rw: Rewriter) -> Value:
-    """Without dimensions of size 1."""
+    """Without dimensions of size 1, all or those that are named."""
     shape = shape_of(call.self)
-    axes = axes_of(call.get("dim"), len(shape)) if call.overload != "default" else tuple(range(len(shape)))
+    axes = axes_of(call.get("dim"), len(shape), empty_is_all=False)
     return reshape(rw, call.self, [size for axis, size in enumerate(shape) if axis not in axes or size != 1])
 
 

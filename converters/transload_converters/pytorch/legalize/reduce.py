@@ -40,9 +40,9 @@ def total(call: Call, rw: Rewriter) -> Value:
     rank = len(shape_of(value))
     if call.base.startswith("nan"):
         wrong = rw.emit("top.IsNaN", value)
-        value = rw.emit("top.Where", wrong, number_like(rw, 0.0, value.element), value)
+        value = cast(rw, rw.emit("top.Where", wrong, number_like(rw, 0.0, value.element), value), call.element)
         if call.base == "nanmean":
-            there = cast(rw, rw.emit("top.LogicalNot", wrong), value.element)
+            there = cast(rw, rw.emit("top.LogicalNot", wrong), call.element)
             axes, keep = axes_of(call.dim, rank), call.keepdim
             parts = [reduced(rw, each, axes, keep, "ReduceSum") for each in (value, there)]
             return rw.emit("top.Div", *parts)
@@ -108,7 +108,7 @@ def arg(call: Call, rw: Rewriter) -> Value:
 @TABLE("any.default", "any.dim", "any.dims", "all.default", "all.dim", "all.dims")
 def truth(call: Call, rw: Rewriter) -> Value:
     """Whether any, or all, are not zero."""
-    axes = axes_of(call.get("dim"), len(shape_of(call.self)))
+    axes = axes_of(call.get("dim"), len(shape_of(call.self)), empty_is_all=False)
     mode = "ReduceAny" if call.base == "any" else "ReduceAll"
     return cast(rw, reduced(rw, cast(rw, call.self, BOOL), axes, call.get("keepdim", False), mode), call.element)
 

@@ -330,9 +330,9 @@ def axis_of(axis: int, rank: int, least: int = 0) -> int:
     return axis % max(rank, 1)
 
 
-def axes_of(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    """Dimensions counted from the front, in order; all of them where none are given."""
-    if axes is None or (not isinstance(axes, int) and not axes):
+def axes_of(axes: int | Sequence[int] | None, rank: int, empty_is_all: bool = True) -> tuple[int, ...]:
+    """Dimensions counted from the front, in order; all where none are given, and, for most operators, of an empty list."""
+    if axes is None or (empty_is_all and not isinstance(axes, int) and not axes):
         return tuple(range(rank))
     given = (axes,) if isinstance(axes, int) else axes
     return tuple(sorted({axis_of(axis, rank) for axis in given})) if rank else ()

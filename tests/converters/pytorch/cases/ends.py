@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .numbers import ANY, POSITIVE, REAL, UNIT
-from .spec import Cases, T, t
+from .spec import Cases, Dt, T, t
 
 __all__ = ["fill"]
 
@@ -38,6 +38,16 @@ def fill(cases: Cases) -> None:
     _rounded_once(cases)
     _nearly_whole(cases)
     _orders(cases)
+    for name in ("any.dims", "all.dims", "squeeze.dims"):  # an empty list of dimensions is none; for sums, and others, all
+        cases.add(name, t(1, 3, 1), [])
+        cases.add(name, t(2, 1, 3), [1, 2])
+    for name in ("any.dims", "all.dims", "sum.dim_IntList", "nanmean.default", "count_nonzero.dim_IntList"):
+        cases.add(name, t(2, 1, 3), [])
+    for d in ("f32", "f64", "f16"):
+        rows = t(3, 4, d="f32", values=(_NAN, 1, _NAN, 2, -1, 0, 1, 3, 3, 5, _NAN, 0))
+        cases.add("nanmean.default", rows, [1], dtype=Dt(d))
+        cases.add("nansum.default", rows, [1], dtype=Dt(d))
+    cases.add("nanmean.default", t(2, d="f16", values=(60000, 60000)), [0], dtype=Dt("f32"))
     for d in ("f32", "f16"):
         one = t(8, d=d, values=(_NAN, _NAN, 1, 1, _INF, _INF, _INF, 1))
         other = t(8, d=d, values=(_NAN, 1, _NAN, 1.5, 1, _INF, -_INF, _INF))
