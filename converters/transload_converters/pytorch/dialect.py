@@ -173,6 +173,6 @@ _higher_order("while_loop", "`torch.while_loop`: while the first graph says so, 
 _higher_order("map_impl", "`map`: the graph of each slice of the first `mapped` operands, along dimension 0.", 1)
 _higher_order("scan", "`scan`: the graph of a state and of each slice of tensors, along dimension 0, with more operands.", 1)
 _higher_order("wrap_with_set_grad_enabled", "The graph, run with or without gradients.", 1)
-_higher_order("wrap_with_autocast", "The graph, run with or without automatic casts, which are in it already.", 1)
+_higher_order("wrap_with_autocast", "The graph, run with or without automatic casts: results have the types that they had.", 1)
 
 ATEN.ops = _SchemaOps(ATEN.ops)

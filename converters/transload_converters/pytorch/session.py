@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -166,8 +167,9 @@ class Session:
                 columns.append(found[len(state) :])
             return [*state, *(torch.stack(parts) for parts in zip(*columns, strict=True))]
         if kind.startswith("wrap_with"):
-            return self._graph(graphs[0], rest[-1] if isinstance(rest[-1], list) else [
-                each for each in rest if isinstance(each, torch.Tensor)], values)
+            given = rest[-1] if isinstance(rest[-1], list) else [each for each in rest if isinstance(each, torch.Tensor)]
+            with torch.autocast(*rest[:3]) if kind == "wrap_with_autocast" else nullcontext():
+                return self._graph(graphs[0], given, values)
         raise RunError(f"{self.name}: calls {node.target}, which is not run here")
 
     def _graph(self, graph: Graph, given: Sequence[Any], outer: Mapping[str, Any]) -> list[Any]:

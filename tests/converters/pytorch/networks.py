@@ -376,6 +376,29 @@ class NarrowFloats(nn.Module):
         return tuple(each.float() for each in made)
 
 
+class Autocast(nn.Module):
+    """Regions of automatic casts, one of which is left out in another, what is made of their narrow floats, and plain products."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.norm, self.conv = nn.Linear(4, 4), nn.LayerNorm(4), nn.Conv1d(3, 2, 2)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            narrow = self.layer(x)
+            wide = torch.matmul(x, x.t()).float() * 1000
+            mixed = self.norm(narrow) + x
+            with torch.autocast("cpu", enabled=False):
+                plain = torch.matmul(x, x.t())
+            shares = torch.softmax(self.conv(x.unsqueeze(0)).float() * 3, -1)
+        return narrow.float(), wide - 1000 * plain, mixed, plain, shares, self.norm(x)
+
+
+@network
+def autocast() -> Network:
+    return Network(Autocast(), (torch.randn(3, 4),))
+
+
 @network
 def narrow_floats() -> Network:
     return Network(NarrowFloats(), (torch.randn(256) * 2,))

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, Block, Op, Region, TensorType, Type, Value
+from transload.ir import BOOL, Block, FloatType, Op, Region, TensorType, Type, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 
+from ..schemas import NARROW
 from .movement import slice_along
 from .table import AtenTable, Call, cast, reshape, shape_of
 
@@ -175,7 +176,40 @@ def _sliced(op: Op, rw: Rewriter, state: Sequence[Value], mapped: Sequence[Value
 
 @TABLE("higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast")
 def wrapped(call: Call, rw: Rewriter) -> list[Value]:
-    """The graph itself."""
+    """The graph itself; what is cast in it automatically is cast in words."""
+    if call.op.name.endswith("autocast"):
+        for op in list(call.op.walk()):
+            if not op.regions:
+                _cast_as_recorded(op)
     rw.convert(call.op)
     _check_graph(call.op.regions[0], _types(call.op.operands), _types(call.op.results))
     return rw.copied(call.op.regions[0].block, list(call.op.operands))
+
+
+_NARROWED = frozenset((
+    "conv1d conv2d conv3d _convolution convolution conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d linear matmul mm mv "
+    "bmm addmm addmv addr addbmm baddbmm chain_matmul linalg_matmul linalg_multi_dot linalg_vecdot einsum prelu lstm_cell gru_cell "
+    "rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention _native_multi_head_attention").split())
+"""Operators whose floats are all narrowed where autocast narrows one (`autocast_mode.h`, of all devices)."""
+
+
+def _cast_as_recorded(op: Op) -> None:
+    """Cast the floats that an op is given to those that it gives, where PyTorch did so by itself.
+
+    An archive has the types that results had, and nothing of the casts: an op whose result is wider than an operand was given
+    it wider (or widens it anyway), and a result that is narrower than all of them, or one of a product, was computed of
+    narrow ones. Other ops, as a normalization by weights of f32, take both.
+    """
+    result = op.results[0].type if op.results else None
+    element = result.element if isinstance(result, TensorType) else None
+    floats = [value.type.element for value in op.operands
+              if isinstance(value.type, TensorType) and isinstance(value.type.element, FloatType)]
+    if not isinstance(element, FloatType) or not floats:
+        return
+    if element in NARROW and element in floats and op.name.split(".")[-2] not in _NARROWED:
+        return
+    build = Builder(op.parent, before=op)
+    for place, value in enumerate(op.operands):
+        type_ = value.type
+        if isinstance(type_, TensorType) and isinstance(type_.element, FloatType) and type_.element != element:
+            op.set_operand(place, build.emit("top.Cast", value, element=element))
