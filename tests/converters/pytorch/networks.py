@@ -377,7 +377,7 @@ class NarrowFloats(nn.Module):
 
 
 class Autocast(nn.Module):
-    """Regions of automatic casts, one of which is left out in another, what is made of their narrow floats, and plain products."""
+    """Regions of automatic casts, one in another that has none, and what is made of their narrow floats."""
 
     def __init__(self) -> None:
         super().__init__()

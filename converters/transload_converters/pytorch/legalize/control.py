@@ -186,10 +186,11 @@ def wrapped(call: Call, rw: Rewriter) -> list[Value]:
     return rw.copied(call.op.regions[0].block, list(call.op.operands))
 
 
-_NARROWED = frozenset((
-    "conv1d conv2d conv3d _convolution convolution conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d linear matmul mm mv "
-    "bmm addmm addmv addr addbmm baddbmm chain_matmul linalg_matmul linalg_multi_dot linalg_vecdot einsum prelu lstm_cell gru_cell "
-    "rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention _native_multi_head_attention").split())
+_NARROWED = frozenset({
+    "conv1d", "conv2d", "conv3d", "_convolution", "convolution", "conv_tbc", "conv_transpose1d", "conv_transpose2d",
+    "conv_transpose3d", "linear", "matmul", "mm", "mv", "bmm", "addmm", "addmv", "addr", "addbmm", "baddbmm",
+    "chain_matmul", "linalg_matmul", "linalg_multi_dot", "linalg_vecdot", "einsum", "prelu", "lstm_cell", "gru_cell",
+    "rnn_tanh_cell", "rnn_relu_cell", "scaled_dot_product_attention", "_native_multi_head_attention"})
 """Operators whose floats are all narrowed where autocast narrows one (`autocast_mode.h`, of all devices)."""
 
 
@@ -204,7 +205,7 @@ def _cast_as_recorded(op: Op) -> None:
     element = result.element if isinstance(result, TensorType) else None
     floats = [value.type.element for value in op.operands
               if isinstance(value.type, TensorType) and isinstance(value.type.element, FloatType)]
-    if not isinstance(element, FloatType) or not floats:
+    if op.parent is None or not isinstance(element, FloatType) or not floats:
         return
     if element in NARROW and element in floats and op.name.split(".")[-2] not in _NARROWED:
         return
