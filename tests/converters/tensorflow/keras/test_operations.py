@@ -214,6 +214,16 @@ def test_operations_of_constants(tmp_path: Path) -> None:
     np.testing.assert_allclose(made(tmp_path, conv)["c"], wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("axis", [1, -1, [1, 2]])
+def test_a_scale_of_rms_is_of_the_last_dimensions(tmp_path: Path, axis: Any) -> None:
+    """Whichever are normalized: Keras multiplies by it as it is."""
+    scale = np.arange(1, 9, dtype=np.float32)
+    norm = entry("RMSNorm", "n", "x", array(scale.tolist()), module="keras.src.ops.nn", axis=axis, epsilon=1e-6)
+    axes = tuple(axis) if isinstance(axis, list) else axis
+    wanted = X / np.sqrt((X**2).mean(axes, keepdims=True) + 1e-6) * scale
+    np.testing.assert_allclose(made(tmp_path, norm)["n"], wanted, rtol=1e-5, atol=1e-6)
+
+
 def test_patches(tmp_path: Path) -> None:
     """An image of 6 by 4 and 2 channels, in windows of 2 by 2."""
     rows = entry("Reshape", "rows", "x", module=NUMPY, newshape=[1, 6, 4, 2])

@@ -350,6 +350,7 @@ def layer_norm(call: Call, x: Value, gamma: Any = None, beta: Any = None) -> Val
     if call.layer.class_name.endswith("RMSNorm"):
         gamma = option(call, "scale", gamma)
         y = g.Mul(wide, g.Rsqrt(g.AddV2(g.reduce("Mean", g.Square(wide), axes, True), epsilon)))
+        axes = [x.rank - 1]  # whichever are normalized, Keras broadcasts the scale along the last ones
     else:
         gamma, beta = option(call, "gamma", gamma), option(call, "beta", beta)
         mean, variance = moments(g, wide, axes)

@@ -81,7 +81,7 @@ def layer_normalization(call: Call, x: Value) -> Value:
 
 @LAYERS.layer("RMSNormalization", variables=("scale",))
 def rms_normalization(call: Call, x: Value) -> Value:
-    """By the root of the mean square."""
+    """By the root of the mean square; Keras broadcasts the scale along the last dimensions, whichever `axis` names."""
     g, rank = call.g, x.rank
     axes = g.axes(call.option("axis", -1), rank)
     inner = F32 if x.element != F64 else F64
@@ -89,7 +89,7 @@ def rms_normalization(call: Call, x: Value) -> Value:
     size = tuple(shape_of(x)[axis] for axis in axes)
     square = g.reduce("Mean", g.Square(wide), axes, keep=True)
     y = g.Mul(wide, g.Rsqrt(g.AddV2(square, float(call.option("epsilon", 1e-6)))))
-    return g.cast(g.Mul(y, _along(g, call.weight("scale", size, inner), rank, axes)), x.element)
+    return g.cast(g.Mul(y, call.weight("scale", size, inner)), x.element)
 
 
 @LAYERS.layer("GroupNormalization", variables=("gamma:scale", "beta:center"), passes_mask=True)
