@@ -82,3 +82,18 @@ def test_a_reversed_embedding_multiplies_by_what_it_computes_with(
     file = keras_file(tmp_path / "m.keras", functional([input_entry("x", [None, 4], given), layer], ["x"], ["e"]), weights)
     (type_,) = transload.load(file).outputs.values()
     assert str(type_) == f"tensor<1x9x{element}>"
+
+
+@pytest.mark.parametrize(("own", "policy", "element"), [
+    ("mixed_float16", "float32", "f32"), ("float32", "mixed_float16", "f16"), ("mixed_float16", "mixed_float16", "f16")])
+def test_a_layer_as_an_activation_computes_with_its_own_type(tmp_path: Path, own: str, policy: str, element: str) -> None:
+    leaky = {"class_name": "LeakyReLU", "config": {"name": "l", "dtype": policy, "negative_slope": 0.5}}
+    plain = {"class_name": "Activation", "config": {"name": "p", "dtype": policy, "activation": "tanh"}}
+    for activation, function in ((leaky, lambda x: np.where(x > 0, x, x / 2)), (plain, np.tanh)):
+        layer = entry("Activation", "a", "x", dtype=own, activation=activation)
+        layer["inbound_nodes"] = [[["x", 0, 0, {}]]]
+        module = transload.load(h5_file(tmp_path / "m.h5", functional([input_entry("x", [None, 2]), layer], ["x"], ["a"]), {}))
+        assert str(next(iter(module.outputs.values()))) == f"tensor<1x2x{element}>"
+        x = np.array([[-1.0, 2.0]], np.float32)
+        (made,) = transload.run(module, {"x": x}).values()
+        np.testing.assert_allclose(made, function(x), rtol=2e-3)

@@ -8,11 +8,11 @@ from inspect import signature
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, I32, Value
+from transload.ir import BOOL, F16, I32, FloatType, Value
 from transload_hub import tables
 
 from ..graph import Graph, f32, shape_of
-from ..layer import LAYERS, Call, foreign
+from ..layer import LAYERS, Call, element_named, foreign
 
 __all__ = ["FUNCTIONS", "activate", "activated", "masked_softmax", "options_of", "softmax"]
 
@@ -28,6 +28,13 @@ def activate(g: Graph, named: Any, x: Value) -> Value:
             named = config
         else:
             named, options = named.get("class_name"), config if isinstance(config, Mapping) else {}
+            if named in _OF_CLASS or named == "Activation":
+                x = _as_given(g, x, options)
+            if named == "Activation":
+                return activate(g, options.get("activation"), x)
+            if named == "PReLU":
+                raise Unsupported("its activation is a PReLU layer, which has weights of its own",
+                                  "make the PReLU a layer behind this one")
             named = _OF_CLASS.get(str(named), named)
     if named is None:
         return x
@@ -40,6 +47,12 @@ def activate(g: Graph, named: Any, x: Value) -> Value:
         if key not in known and key not in _OF_LAYERS and value is not None and value is not False:
             raise Unsupported(f"the option {key[:40]}={str(value)[:40]} of its activation {named} is not known here")
     return function(g, x, **{key: value for key, value in options.items() if key in known and value is not None})
+
+
+def _as_given(g: Graph, x: Value, config: Mapping[str, Any]) -> Value:
+    """A value as a layer is given it: floats are cast to what it computes with."""
+    element = element_named(config["dtype"]) if config.get("dtype") is not None else None
+    return g.cast(x, element) if element is not None and isinstance(x.element, FloatType) else x
 
 
 def options_of(function: Callable[..., Value]) -> list[str]:
