@@ -322,6 +322,8 @@ def functional(call: Call, *given: Any) -> Any:
         made = call.apply(each.layer, *mapped(each.positional, value_of), **mapped(each.named, value_of))
         for number, value in enumerate(flatten(made)):
             values[Ref(each.layer.name, each.number, number)] = value
+    if call.g.keras < 3 and isinstance(outputs, list) and len(outputs) == 1:
+        (outputs,) = outputs  # these write one output as a list, too, and never give one
     return mapped(outputs, value_of)
 
 

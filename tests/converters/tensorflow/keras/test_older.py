@@ -12,7 +12,7 @@ import pytest
 import transload
 from transload.errors import ReadError
 
-from tests.support.keras_models import entry, functional, h5_file, input_entry
+from tests.support.keras_models import entry, functional, h5_file, input_entry, sequential
 
 pytest.importorskip("h5py")
 
@@ -148,3 +148,28 @@ def test_paddings_that_no_such_keras_writes(
 ) -> None:
     with pytest.raises(ReadError, match=f"its {name} .* is none for [12] dimensions?"):
         result(tmp_path / "m.h5", [entry(kind, "l", **{name: given})], x, {}, version)
+
+
+def network() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """A functional model of one layer as Keras 2 writes it, with its one output in a list, and the layer's weights."""
+    layer = entry("Dense", "d", units=3, use_bias=True)
+    layer["inbound_nodes"] = [[["inner", 0, 0, {}]]]
+    rng = np.random.default_rng(2)
+    weights = {name: rng.normal(size=shape).astype(np.float32) for name, shape in (("kernel", (5, 3)), ("bias", (3,)))}
+    return functional([input_entry("inner", [None, 5]), layer], ["inner"], ["d"], name="network"), weights
+
+
+@pytest.mark.parametrize("sequential_inside", [False, True])
+def test_a_functional_model_for_each_step(tmp_path: Path, sequential_inside: bool) -> None:
+    inner, weights = network()
+    each = sequential(inner, entry("Activation", "a", activation="linear"), name="s") if sequential_inside else inner
+    found = result(tmp_path / "m.h5", [entry("TimeDistributed", "t", layer=each)], STEPS, {"t": weights})
+    np.testing.assert_allclose(found, STEPS @ weights["kernel"] + weights["bias"], rtol=1e-5, atol=1e-5)
+
+
+def test_a_functional_model_before_a_layer(tmp_path: Path) -> None:
+    inner, weights = network()
+    model = sequential(inner, entry("Activation", "a", activation="linear"))
+    file = h5_file(tmp_path / "m.h5", model, {"network": weights})
+    (found,) = transload.run(transload.load(file, inputs={"inner": (3, 5)}), {"inner": STEPS[:, 0]}).values()
+    np.testing.assert_allclose(found, STEPS[:, 0] @ weights["kernel"] + weights["bias"], rtol=1e-5, atol=1e-5)
