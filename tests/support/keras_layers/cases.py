@@ -238,9 +238,11 @@ def _attention() -> Iterator[Case]:
     yield Case("MultiHeadAttention", heads, [(5, 6)], way="masked twice")
     yield Case("MultiHeadAttention", {**heads, "attention_axes": [2]}, [(2, 3, 4), (2, 3, 4)], way="each")
     yield Case("MultiHeadAttention", {**heads, "attention_axes": [1, 2]}, [(2, 3, 4), (3, 2, 4)], way="each")
+    yield Case("MultiHeadAttention", {**heads, "use_gate": True}, [(3, 4), (5, 4)], way="each")
     groups = {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}
     yield Case("GroupQueryAttention", groups, [(3, 4), (5, 4)], way="each")
     yield Case("GroupQueryAttention", {**groups, "use_bias": False}, [(3, 4), (3, 4)], {"use_causal_mask": True}, way="each")
+    yield Case("GroupQueryAttention", {**groups, "use_gate": True}, [(3, 4), (5, 4)], way="each")
 
 
 def _preprocessing() -> Iterator[Case]:

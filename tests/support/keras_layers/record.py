@@ -92,8 +92,9 @@ def recorded(case: Case, name: str) -> dict[str, Any]:
     model = keras.models.load_model(folder, compile=False)
     inputs = inputs_of(name, [(BATCH, *shape) for shape in case.inputs], case.integers, case.way.startswith("masked"), case.types)
     flat = [np.asarray(value) for value in keras.tree.flatten(_computed(model, inputs if len(inputs) > 1 else inputs[0]))]
+    typed = case.layer.startswith("ops.") or case.integers
     return {"name": name, "config": _small(config), "variables": variables, "integers": case.integers, "way": case.way,
-            "types": list(case.types), "made": [str(array.dtype) for array in flat] if case.layer.startswith("ops.") else [],
+            "types": list(case.types), "made": [str(array.dtype) for array in flat] if typed else [],
             "inputs": [list(array.shape) for array in inputs], "shapes": [list(array.shape) for array in flat],
             "outputs": [[float(f"{x:.6g}") for x in shown(array.astype(np.float64))] for array in flat]}
 

@@ -97,3 +97,20 @@ def test_a_layer_as_an_activation_computes_with_its_own_type(tmp_path: Path, own
         x = np.array([[-1.0, 2.0]], np.float32)
         (made,) = transload.run(module, {"x": x}).values()
         np.testing.assert_allclose(made, function(x), rtol=2e-3)
+
+
+@pytest.mark.parametrize(("kind", "before", "sizes"), [
+    ("MultiHeadAttention", "", {"num_heads": 2, "key_dim": 3}),
+    ("GroupQueryAttention", "_", {"num_query_heads": 2, "num_key_value_heads": 2, "head_dim": 3})])
+def test_a_gate_comes_before_the_values_in_an_h5_file(tmp_path: Path, kind: str, before: str, sizes: dict[str, Any]) -> None:
+    rng, x = np.random.default_rng(0), np.random.default_rng(1).normal(size=(1, 4, 5)).astype(np.float32)
+    kernels = {name: rng.normal(size=(5, 2, 3)).astype(np.float32) for name in ("query", "key", "gate", "value")}
+    kernels["output"] = rng.normal(size=(2, 3, 5)).astype(np.float32)
+    layer = entry(kind, "a", "x", "x", use_bias=False, use_gate=True, **sizes)
+    model = functional([input_entry("x", [1, 4, 5]), layer], ["x"], ["a"])
+    owner = "layers/" + ("multi_head_attention" if not before else "grouped_query_attention")
+    newer = keras_file(tmp_path / "m.keras", model, {
+        f"{owner}/{before}{name}_dense/vars/0": kernel for name, kernel in kernels.items()})
+    older = h5_file(tmp_path / "m.h5", model, {"a": {f"{name}/kernel": kernel for name, kernel in kernels.items()}}, "3.15.1")
+    (expected,), (found,) = (transload.run(transload.load(file), {"x": x}).values() for file in (newer, older))
+    np.testing.assert_array_equal(found, expected)

@@ -23,7 +23,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def _dense_variables(config: Mapping[str, Any]) -> Sequence[str]:
     names = ["query", "key", "value", "output"]
     if config.get("use_gate"):
-        names.insert(3, "gate")
+        names.insert(2, "gate")
     return [f"_{name}_dense/{weight}" for name in names for weight in ("kernel", "bias:use_bias")]
 
 
@@ -81,7 +81,7 @@ def _projected(call: Call, name: str, x: Value, bound: int, prefix: str = "") ->
 def _finished(call: Call, y: Value, scores: Value, query: Value, bound: int, prefix: str = "") -> Any:
     """The gate, the last product, and what was asked for beside it."""
     if call.option("use_gate", False):
-        y = call.g.Mul(y, _projected(call, "gate", query, 1, prefix))
+        y = call.g.Mul(y, call.g.Sigmoid(_projected(call, "gate", query, 1, prefix)))
     y = _projected(call, "output", y, bound, prefix)
     call.set_mask(y, call.mask(query))
     return [y, scores] if call.arguments.get("return_attention_scores") else y
