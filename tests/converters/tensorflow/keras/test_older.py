@@ -173,3 +173,21 @@ def test_a_functional_model_before_a_layer(tmp_path: Path) -> None:
     file = h5_file(tmp_path / "m.h5", model, {"network": weights})
     (found,) = transload.run(transload.load(file, inputs={"inner": (3, 5)}), {"inner": STEPS[:, 0]}).values()
     np.testing.assert_allclose(found, STEPS[:, 0] @ weights["kernel"] + weights["bias"], rtol=1e-5, atol=1e-5)
+
+
+PICTURES = RNG.integers(0, 256, (1, 4, 4, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("crop", [False, True])
+@pytest.mark.parametrize("how", ["bilinear", "area"])
+def test_integers_are_resized_to_floats_before_keras_3(tmp_path: Path, how: str, crop: bool) -> None:
+    """Each place of the half is the mean of four, and where only a part of a picture is taken, of two rows of it."""
+    size = {"height": 1, "width": 2} if crop else {"height": 2, "width": 2}
+    layer = entry("Resizing", "r", interpolation=how, crop_to_aspect_ratio=crop, **size)
+    layer["inbound_nodes"] = [[["x", 0, 0, {}]]]
+    model = functional([input_entry("x", PICTURES.shape, "uint8"), layer], ["x"], ["r"])
+    (found,) = transload.run(transload.load(h5_file(tmp_path / "m.h5", model, {})), {"x": PICTURES}).values()
+    taken = PICTURES[:, 1:3] if crop else PICTURES
+    expected = taken.astype(np.float32).reshape(1, -1, 2, 2, 2, 3).mean((2, 4))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert found.dtype == np.float32 and np.any(found % 1)

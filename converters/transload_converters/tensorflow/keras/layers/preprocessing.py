@@ -81,7 +81,7 @@ def _batched(g: Graph, x: Value, function: Any) -> Value:
 
 @LAYERS.layer("Resizing", casts=True)
 def resizing(call: Call, x: Value) -> Value:
-    """Images of another size: as they are, or cut or padded to the aspect."""
+    """Images of another size: as they are, or cut or padded to the aspect; of integers integers, since Keras 3."""
     g, size = call.g, [int(call.config["height"]), int(call.config["width"])]
     if min(size) < 1:
         raise Unsupported(f"a size of {size} is none")
@@ -91,12 +91,11 @@ def resizing(call: Call, x: Value) -> Value:
         crop, pad = (bool(call.option(f"{how}_to_aspect_ratio", False)) for how in ("crop", "pad"))
         y = fitted(g, y, size, crop, pad, float(call.option("fill_value", 0.0)))
         made = resized(g, y, size, how, bool(call.option("antialias", False)))
-        if isinstance(element, IntegerType) and made.element != element:
-            made = g.cast(g.Round(made), element)
-        return made
+        if g.keras < 3:
+            return g.cast(made, call.element)
+        return g.cast(g.Round(made), element) if isinstance(element, IntegerType) and made.element != element else made
 
-    y = _batched(g, x, lambda y: channels_last(g, y, call.channels_first, image))
-    return y if g.keras >= 3 else g.cast(y, call.element)
+    return _batched(g, x, lambda y: channels_last(g, y, call.channels_first, image))
 
 
 def fitted(g: Graph, x: Value, size: Sequence[int], crop: bool, pad: bool, fill: float = 0.0) -> Value:
