@@ -11,7 +11,7 @@ import numpy as np
 
 from transload.budget import allowance
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I32, Block, Dense, Op, TensorType, Type, Value, dtype_of, element_type_of
+from transload.ir import BOOL, F32, I32, Block, Dense, FloatType, Op, TensorType, Type, Value, dtype_of, element_type_of
 from transload.ir.attributes import FloatAttr
 
 from .promotion import promoted
@@ -159,6 +159,10 @@ class Graph:
 
     def cast(self, x: Value, element: Type) -> Value:
         return x if x.element == element else self.emit("Cast", (x,), shape_of(x), element)
+
+    def to_float(self, x: Value) -> Value:
+        """Integers and truth values as 32-bit floats; floats as they are."""
+        return x if isinstance(x.element, FloatType) else self.cast(x, F32)
 
     def select(self, condition: Value, x: Any, y: Any) -> Value:
         x, y = self.pair(x, y)

@@ -175,6 +175,15 @@ def test_a_functional_model_before_a_layer(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, STEPS[:, 0] @ weights["kernel"] + weights["bias"], rtol=1e-5, atol=1e-5)
 
 
+def of_integers(file: Path, layer: dict[str, Any], x: np.ndarray, version: str, weights: Any = ()) -> np.ndarray:
+    """What a layer of that version makes of integers."""
+    if version[0] != "3":
+        layer["inbound_nodes"] = [[["x", 0, 0, {}]]]
+    model = functional([input_entry("x", x.shape, str(x.dtype)), layer], ["x"], [layer["name"]])
+    (made,) = transload.run(transload.load(h5_file(file, model, dict(weights), version)), {"x": x}).values()
+    return made
+
+
 PICTURES = RNG.integers(0, 256, (1, 4, 4, 3)).astype(np.uint8)
 
 
@@ -182,12 +191,19 @@ PICTURES = RNG.integers(0, 256, (1, 4, 4, 3)).astype(np.uint8)
 @pytest.mark.parametrize("how", ["bilinear", "area"])
 def test_integers_are_resized_to_floats_before_keras_3(tmp_path: Path, how: str, crop: bool) -> None:
     """Each place of the half is the mean of four, and where only a part of a picture is taken, of two rows of it."""
-    size = {"height": 1, "width": 2} if crop else {"height": 2, "width": 2}
+    size: dict[str, Any] = {"height": 1, "width": 2} if crop else {"height": 2, "width": 2}
     layer = entry("Resizing", "r", interpolation=how, crop_to_aspect_ratio=crop, **size)
-    layer["inbound_nodes"] = [[["x", 0, 0, {}]]]
-    model = functional([input_entry("x", PICTURES.shape, "uint8"), layer], ["x"], ["r"])
-    (found,) = transload.run(transload.load(h5_file(tmp_path / "m.h5", model, {})), {"x": PICTURES}).values()
+    found = of_integers(tmp_path / "m.h5", layer, PICTURES, "2.15.0")
     taken = PICTURES[:, 1:3] if crop else PICTURES
     expected = taken.astype(np.float32).reshape(1, -1, 2, 2, 2, 3).mean((2, 4))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     assert found.dtype == np.float32 and np.any(found % 1)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+@pytest.mark.parametrize(("kind", "shape"), [("GlobalAveragePooling1D", (1, 2, 1)), ("GlobalAveragePooling2D", (1, 1, 2, 1))])
+def test_the_mean_of_integers_is_one_before_keras_3(tmp_path: Path, kind: str, shape: tuple[int, ...], dtype: str) -> None:
+    x = np.array([2, 5], dtype).reshape(shape)
+    newer, older = (of_integers(tmp_path / "m.h5", entry(kind, "p", "x"), x, version) for version in ("3.15.1", "2.15.0"))
+    assert newer.tolist() == [[3.5]] and newer.dtype == np.float32
+    assert older.tolist() == [[3]] and older.dtype == dtype

@@ -19,7 +19,7 @@ from .convolution import convolve
 from .images import images
 from .movement import sizes_of
 from .normalization import moments
-from .operations import axis_of, element_of, floats, operation, option, to_float, to_value
+from .operations import axis_of, element_of, floats, operation, option, to_value
 from .pooling import channels_last
 from .products import operands
 from .reductions import WIDE, ordered
@@ -69,7 +69,7 @@ def _quantiles(call: Call, x: Value, q: Any, method: Any = "linear") -> Value:
     """
     if method not in _PLACES:
         raise Unsupported(f"its method {method!r} is none of {', '.join(_PLACES)}", hint="take one of these")
-    g, is_float, x = call.g, isinstance(x.element, FloatType), to_float(call.g, x)
+    g, is_float, x = call.g, isinstance(x.element, FloatType), call.g.to_float(x)
     places, keep = g.axes(option(call, "axis"), x.rank), bool(option(call, "keepdims", False))
     rest = [place for place in range(x.rank) if place not in places]
     shape = shape_of(x)
@@ -157,7 +157,7 @@ def count_nonzero(call: Call, x: Value) -> Value:
 def average(call: Call, x: Value, weights: Any = None) -> Value:
     g, axis, weights = call.g, option(call, "axis"), option(call, "weights", weights)
     if weights is None:
-        return g.reduce("Mean", to_float(g, x), axis)
+        return g.reduce("Mean", g.to_float(x), axis)
     x, weights = floats(g, x, weights)
     if axis is not None and weights.rank == 1 and x.rank > 1:
         place = g.axis(int(axis), x.rank)
@@ -418,7 +418,7 @@ def gray(call: Call, x: Value) -> Value:
     def made(y: Value) -> Value:
         if shape_of(y)[-1] == 1:
             return y
-        wide = to_float(g, y)
+        wide = g.to_float(y)
         return g.cast(g.reduce("Sum", g.Mul(wide, g.constant(weights, wide.element)), -1, True), y.element)
 
     return images(g, x, option(call, "data_format") == "channels_first", made)

@@ -16,14 +16,14 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I32, FloatType, Type, Value, dtype_of, element_type_of
+from transload.ir import BOOL, I32, FloatType, Type, Value, dtype_of, element_type_of
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
 from ..promotion import WEAK_FLOAT
 from .activations import FUNCTIONS, options_of
 
-__all__ = ["axis_of", "element_of", "floats", "operation", "option", "saturated", "tensors", "to_float", "to_value"]
+__all__ = ["axis_of", "element_of", "floats", "operation", "option", "saturated", "tensors", "to_value"]
 
 
 def operation(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -76,11 +76,6 @@ def to_value(g: Graph, x: Any, beside: Value | None = None) -> Value:
     return x if isinstance(x, Value) else g.like(x, beside) if beside is not None else g.constant(x)
 
 
-def to_float(g: Graph, x: Value) -> Value:
-    """Integers and truth values as 32-bit floats."""
-    return x if isinstance(x.element, FloatType) else g.cast(x, F32)
-
-
 def element_of(dtype: Any) -> Type:
     if isinstance(dtype, Mapping):
         dtype = dtype.get("config")
@@ -121,7 +116,7 @@ def one(call: Call, x: Value) -> Value:
     if dtype_of(x.element).kind == "u" and name == "Sign":
         return g.Minimum(x, 1)
     x = g.cast(x, BOOL) if name == "LogicalNot" else x
-    made: Value = getattr(g, _ONE[name])(x) if name in _ONE else getattr(g, _ONE_FLOAT[name])(to_float(g, x))
+    made: Value = getattr(g, _ONE[name])(x) if name in _ONE else getattr(g, _ONE_FLOAT[name])(g.to_float(x))
     return made
 
 
@@ -161,12 +156,12 @@ def divide(call: Call, x: Any, y: Any) -> Value:
 
 @operation("Log2", "Log10")
 def logarithm(call: Call, x: Value) -> Value:
-    return call.g.RealDiv(call.g.Log(to_float(call.g, x)), math.log(10 if call.layer.class_name.endswith("10") else 2))
+    return call.g.RealDiv(call.g.Log(call.g.to_float(x)), math.log(10 if call.layer.class_name.endswith("10") else 2))
 
 
 @operation("Exp2")
 def exp2(call: Call, x: Value) -> Value:
-    return call.g.Exp(call.g.Mul(to_float(call.g, x), math.log(2)))
+    return call.g.Exp(call.g.Mul(call.g.to_float(x), math.log(2)))
 
 
 @operation("Round")
@@ -175,7 +170,7 @@ def rounded(call: Call, x: Value) -> Value:
     g, decimals = call.g, int(option(call, "decimals", 0))
     if not isinstance(x.element, FloatType) and decimals >= 0:
         return x
-    factor, y = 10.0**decimals, to_float(g, x)
+    factor, y = 10.0**decimals, g.to_float(x)
     return g.Round(y) if factor == 1 else g.cast(g.RealDiv(g.Round(g.Mul(y, factor)), factor), x.element)
 
 

@@ -51,7 +51,10 @@ def pooling(call: Call, x: Value) -> Value:
 
 @LAYERS.layer(*(f"Global{kind}{rank}D" for kind in ("MaxPooling", "AveragePooling", "MaxPool", "AvgPool") for rank in (1, 2, 3)))
 def global_pooling(call: Call, x: Value, mask: Value | None = None) -> Value:
-    """Over all of an image; the mean of a sequence is of the steps that its mask leaves."""
+    """Over all of an image; the mean of a sequence is of the steps that its mask leaves.
+
+    Before Keras 3 a mean of integers is one.
+    """
     g, rank = call.g, _rank(call, x)
     axes = list(range(2, rank + 2)) if call.channels_first else list(range(1, rank + 1))
     keep = bool(call.option("keepdims", False))
@@ -59,7 +62,7 @@ def global_pooling(call: Call, x: Value, mask: Value | None = None) -> Value:
     if "Max" in call.layer.class_name:
         return g.reduce("Max", x, axes, keep)
     if mask is None or rank != 1:
-        return g.reduce("Mean", x, axes, keep)
+        return g.reduce("Mean", x if g.keras < 3 else g.to_float(x), axes, keep)
     there = g.expand(g.cast(mask, BOOL), 1 if call.channels_first else 2)
     kept = g.cast(there, x.element)
     shown = g.select(there, x, 0) if g.keras >= 3 else g.Mul(x, kept)

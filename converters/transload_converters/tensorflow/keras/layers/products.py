@@ -11,7 +11,7 @@ from transload.ir import I8, I32, FloatType, Type, Value
 
 from ..graph import Graph
 from ..layer import Call
-from .operations import operation, option, to_float
+from .operations import operation, option
 
 __all__ = ["operands", "tensordot_of"]
 
@@ -21,7 +21,7 @@ def operands(g: Graph, *given: Any, narrow: bool = True) -> tuple[list[Value], T
     values = g.promoted(*given)
     element = values[0].element
     made = I32 if narrow and {each.element for each in given if isinstance(each, Value)} == {I8} else element
-    return [to_float(g, value) for value in values], made
+    return [g.to_float(value) for value in values], made
 
 
 def _given(g: Graph, y: Value, element: Type) -> Value:

@@ -30,7 +30,7 @@ from transload.ir import (
 from ..graph import Graph, shape_of
 from ..layer import Call
 from .normalization import unit
-from .operations import axis_of, element_of, operation, option, to_float
+from .operations import axis_of, element_of, operation, option
 
 __all__ = ["WIDE", "arg", "matrix_norm", "ordered", "variance_of", "vector_norm"]
 
@@ -48,7 +48,7 @@ def reduction(call: Call, x: Value, axis: Any = None, keepdims: bool = False) ->
         x = g.cast(x, BOOL)
     elif name == "Mean":
         half = x.element if x.element in (F16, BF16) else None  # Keras adds them in 32 bits
-        y = g.reduce(name, g.cast(x, F32) if half else to_float(g, x), axis, keep)
+        y = g.reduce(name, g.cast(x, F32) if half else g.to_float(x), axis, keep)
         return g.cast(y, half) if half else y
     elif name in ("Sum", "Prod"):
         dtype, wide = option(call, "dtype") if name == "Prod" else None, WIDE.get(x.element, x.element)
@@ -70,13 +70,13 @@ def variance_of(g: Graph, x: Value, axes: Any, keep: bool) -> Value:
 @operation("Var", "Std")
 def variance(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
     g = call.g
-    y = variance_of(g, to_float(g, x), option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
+    y = variance_of(g, g.to_float(x), option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
     return g.Sqrt(y) if call.layer.class_name.endswith("Std") else y
 
 
 @operation("Logsumexp")
 def logsumexp(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
-    return log_sum(call.g, to_float(call.g, x), option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
+    return log_sum(call.g, call.g.to_float(x), option(call, "axis", axis), bool(option(call, "keepdims", keepdims)))
 
 
 def log_sum(g: Graph, x: Value, axes: Any, keep: bool) -> Value:
@@ -93,7 +93,7 @@ def log_sum(g: Graph, x: Value, axes: Any, keep: bool) -> Value:
 def norm(call: Call, x: Value, axis: Any = None, keepdims: bool = False) -> Value:
     """Of a vector along one dimension, of a matrix along two."""
     g, keep = call.g, bool(option(call, "keepdims", keepdims))
-    axis, order, x = option(call, "axis", axis), option(call, "ord"), to_float(call.g, x)
+    axis, order, x = option(call, "axis", axis), option(call, "ord"), call.g.to_float(x)
     places = list(range(x.rank)) if axis is None else [axis] if isinstance(axis, int) else list(axis)
     if len(places) == 1:
         return vector_norm(g, x, places, order, keep)
