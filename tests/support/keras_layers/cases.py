@@ -42,7 +42,7 @@ class Case:
 def cases() -> Iterator[Case]:
     """All cases, each option of each layer at least once."""
     for family in (_core, _activations, _convolutions, _transposed, _pooling, _normalization, _reshaping, _merging, _recurrent,
-                   _wrapped, _attention, _preprocessing, _masked, _operations):
+                   _wrapped, _attention, _preprocessing, _masked, _operations, _integers):
         yield from family()
 
 
@@ -341,3 +341,21 @@ def _operations() -> Iterator[Case]:
     yield Case("ops.image.resize", {"size": [5, 7]}, [(3, 4, 2)])
     for name, arguments, inputs, more in (*OPTIONS, *TYPES, *ARRAYS):
         yield Case(name if name == "Activation" else f"ops.{name}", arguments, inputs, **more)
+
+
+def _integers() -> Iterator[Case]:
+    """Layers that are given integers, and mostly give floats: all that TensorFlow lets Keras compute of them."""
+    for name, more, shape in (
+            ("EinsumDense", {"equation": "ab,bc->ac", "output_shape": 3}, (4,)),
+            ("LSTM", {"units": 3}, (4, 3)), ("GRU", {"units": 3, "return_sequences": True}, (4, 3)),
+            ("SimpleRNN", {"units": 3}, (4, 3)), ("Bidirectional", {"layer": {"layer": "LSTM", "units": 3}}, (4, 3)),
+            ("BatchNormalization", {}, (4, 3)), ("BatchNormalization", {}, (4, 5, 3)), ("LayerNormalization", {}, (4, 3)),
+            ("LayerNormalization", {"rms_scaling": True}, (4, 3)), ("GroupNormalization", {"groups": 2}, (4, 6)),
+            ("RMSNormalization", {}, (4, 3)),
+            ("GlobalAveragePooling1D", {}, (5, 3)), ("GlobalAveragePooling2D", {}, (4, 5, 3)),
+            ("ReLU", {"max_value": 3.0}, (4, 3)), ("LeakyReLU", {}, (4, 3)), ("Activation", {"activation": "tanh"}, (4, 3)),
+            ("Activation", {"activation": "exponential"}, (4, 3)), ("Activation", {"activation": "leaky_relu"}, (4, 3))):
+        yield Case(name, more, [shape], integers=6)
+    yield Case("MultiHeadAttention", {"num_heads": 2, "key_dim": 3}, [(3, 4), (5, 4)], way="each", integers=6)
+    yield Case("GroupQueryAttention", {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}, [(3, 4), (5, 4)],
+               way="each", integers=6)

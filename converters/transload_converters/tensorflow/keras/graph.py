@@ -214,6 +214,7 @@ class Graph:
                 raise Unsupported(f"tensors of shapes {shapes} cannot be joined along dimension {axis}")
         if len(values) == 1:
             return values[0]
+        values = self.promoted(*values)
         first[axis] = sum(shape_of(value)[axis] for value in values)
         return self.emit("ConcatV2", (*values, self.constant(axis)), first)
 
@@ -221,7 +222,7 @@ class Graph:
         shape = list(shape_of(values[0]))
         axis = self.axis(axis, len(shape) + 1)
         shape.insert(axis, len(values))
-        return self.emit("Pack", tuple(values), shape, axis=axis)
+        return self.emit("Pack", self.promoted(*values), shape, axis=axis)
 
     def unstack(self, x: Value, axis: int) -> tuple[Value, ...]:
         shape = list(shape_of(x))
@@ -377,7 +378,7 @@ class Graph:
         if not arrow:
             letters = inputs.replace(",", "").replace(".", "")
             output = ("..." if "..." in inputs else "") + "".join(sorted(each for each in letters if letters.count(each) == 1))
-        parts, output, values = self._without_dots(equation, parts, output, values)
+        parts, output, values = self._without_dots(equation, parts, output, self.promoted(*values))
         sizes: dict[str, int] = {}
         for letters, value in zip(parts, values, strict=True):
             if len(letters) != value.rank:

@@ -272,6 +272,10 @@ class Call:
     def element(self) -> Type:
         return self.layer.element()
 
+    def floats(self, x: Value) -> Value:
+        """A value as floats: integers and truth values become numbers of the layer's own type."""
+        return x if isinstance(x.element, FloatType) else self.g.cast(x, self.element)
+
     def option(self, name: str, default: Any = None) -> Any:
         """An entry of the config; `default` where there is none, or null."""
         found = self.config.get(name)

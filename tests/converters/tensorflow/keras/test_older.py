@@ -207,3 +207,28 @@ def test_the_mean_of_integers_is_one_before_keras_3(tmp_path: Path, kind: str, s
     newer, older = (of_integers(tmp_path / "m.h5", entry(kind, "p", "x"), x, version) for version in ("3.15.1", "2.15.0"))
     assert newer.tolist() == [[3.5]] and newer.dtype == np.float32
     assert older.tolist() == [[3]] and older.dtype == dtype
+
+
+@pytest.mark.parametrize(("version", "cut"), [("2.15.0", False), ("3.10.0", False), ("3.11.0", True)])
+def test_what_is_normalized_of_integers_is_cut_since_keras_3_11(tmp_path: Path, version: str, cut: bool) -> None:
+    x = np.array([[1, 2, 4, 9]], np.int32)
+    layer = entry("LayerNormalization", "n", "x", axis=-1, epsilon=0.0, center=False, scale=False)
+    found = of_integers(tmp_path / "m.h5", layer, x, version)
+    expected = ((x - x.mean()) / x.std()).astype(np.float32)
+    np.testing.assert_allclose(found, np.trunc(expected) if cut else expected, rtol=1e-5)
+    assert found.dtype == np.float32
+
+
+def test_rows_by_integers_of_8_bits(tmp_path: Path) -> None:
+    table, x = RNG.normal(size=(256, 3)).astype(np.float32), np.array([[0, 7, 255]], np.uint8)
+    layer = entry("Embedding", "e", "x", input_dim=256, output_dim=3)
+    found = of_integers(tmp_path / "m.h5", layer, x, "2.15.0", {"e": {"embeddings": table}})
+    np.testing.assert_array_equal(found, table[x])
+
+
+def test_integers_beside_floats_are_joined_as_floats(tmp_path: Path) -> None:
+    first, second = np.array([[1, 2]], np.int32), np.array([[0.5]], np.float32)
+    layers = [input_entry("x", [1, 2], "int32"), input_entry("y", [1, 1]), entry("Concatenate", "c", ["x", "y"], axis=-1)]
+    module = transload.load(h5_file(tmp_path / "m.h5", functional(layers, ["x", "y"], ["c"]), {}, "3.15.1"))
+    (found,) = transload.run(module, {"x": first, "y": second}).values()
+    assert found.tolist() == [[1.0, 2.0, 0.5]] and found.dtype == np.float32

@@ -74,6 +74,11 @@ def _simple(name: str) -> Callable[..., Value]:
     return lambda g, x, **_: getattr(g, name)(x)
 
 
+def _of_floats(name: str) -> Callable[..., Value]:
+    """Those that Keras knows of integers, too, which become floats."""
+    return lambda g, x, **_: getattr(g, name)(g.to_float(x))
+
+
 def relu(
     g: Graph, x: Value, negative_slope: float = 0.0, max_value: float | None = None, threshold: float = 0.0, **_: Any,
 ) -> Value:
@@ -88,7 +93,7 @@ def relu(
     else:
         y = g.Relu6(x) if max_value == 6 else g.Relu(x)
     if max_value is not None and (threshold or max_value != 6):
-        y = g.Minimum(y, max_value)
+        y = g.Minimum(y, g.constant(max_value, x.element))
         y = g.Maximum(y, 0.0) if threshold < 0 or max_value < 0 else y  # above 0 it is that already
     if not negative_slope:
         return y
@@ -102,7 +107,7 @@ def _beyond(g: Graph, x: Value, least: float) -> Value:
 
 
 def leaky(g: Graph, x: Value, negative_slope: float = 0.2, alpha: float | None = None, **_: Any) -> Value:
-    return g.unary("LeakyRelu", x, alpha=f32(negative_slope if alpha is None else alpha))
+    return g.unary("LeakyRelu", g.to_float(x), alpha=f32(negative_slope if alpha is None else alpha))
 
 
 def elu(g: Graph, x: Value, alpha: float = 1.0, **_: Any) -> Value:
@@ -220,12 +225,12 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "hard_swish": lambda g, x, **_: g.Mul(x, hard_sigmoid(g, x)),
     "silu": lambda g, x, **_: g.Mul(x, g.Sigmoid(x)),
     "swish": lambda g, x, **_: g.Mul(x, g.Sigmoid(x)),
-    "tanh": _simple("Tanh"),
+    "tanh": _of_floats("Tanh"),
     "hard_tanh": lambda g, x, **_: clip(g, x, -1.0, 1.0),
     "tanh_shrink": lambda g, x, **_: g.Sub(x, g.Tanh(x)),
     "softplus": _simple("Softplus"),
     "softsign": _simple("Softsign"),
-    "exponential": _simple("Exp"),
+    "exponential": _of_floats("Exp"),
     "mish": lambda g, x, **_: g.Mul(x, g.Tanh(g.Softplus(x))),
     "softmax": softmax,
     "log_softmax": log_softmax,

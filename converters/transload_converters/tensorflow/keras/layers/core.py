@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I32, FloatType, Value
+from transload.ir import I32, I64, Value
 
 from ..graph import shape_of
 from ..layer import LAYERS, Call, element_named
@@ -68,7 +68,7 @@ def projected(call: Call, x: Value, equation: str, bias_axes: str | None, kernel
 def embedding(call: Call, x: Value) -> Value:
     """Rows of a table."""
     g, table = call.g, call.weight("embeddings", (int(call.config["input_dim"]), int(call.config["output_dim"])))
-    indices = g.cast(x, I32) if isinstance(x.element, FloatType) or x.element == BOOL else x
+    indices = x if x.element in (I32, I64) else g.cast(x, I32)
     y = g.gather(table, indices)
     if call.option("mask_zero", False):
         call.set_mask(y, g.NotEqual(indices, 0))

@@ -35,18 +35,19 @@ def batch_normalization(call: Call, x: Value) -> Value:
     given = call.option("axis", -1)
     axis = g.axis(given[0] if isinstance(given, list | tuple) and len(given) == 1 else given, rank)
     size, epsilon = (shape_of(x)[axis],), call.option("epsilon", 1e-3)
-    inner = F32 if x.element != F64 else F64
+    inner = F32 if call.element != F64 else F64
     mean, variance = call.weight("moving_mean", size, inner), call.weight("moving_variance", size, inner)
     gamma = call.weight("gamma", size, inner) if call.has("gamma") else g.constant([1.0] * size[0], inner)
     beta = call.weight("beta", size, inner) if call.has("beta") else g.constant([0.0] * size[0], inner)
     if rank == 4 and axis in (1, 3) and inner == F32:
+        x = call.floats(x)
         types = [x.tensor_type, *(gamma.tensor_type,) * 4, TensorType((0,), inner)]  # the last is what GPUs keep
         return g.emit_many("FusedBatchNormV3", (x, gamma, beta, mean, variance), types, epsilon=f32(epsilon),
                            data_format="NHWC" if axis == 3 else "NCHW", is_training=False)[0]
     factor = g.Mul(g.Rsqrt(g.AddV2(variance, float(epsilon))), gamma)
     offset = g.Sub(beta, g.Mul(mean, factor))
     y = g.AddV2(g.Mul(g.cast(x, inner), _along(g, factor, rank, [axis])), _along(g, offset, rank, [axis]))
-    return g.cast(y, x.element)
+    return g.cast(y, call.element)
 
 
 def moments(g: Graph, x: Value, axes: Sequence[int]) -> tuple[Value, Value]:
@@ -61,30 +62,33 @@ def _layer_variables(config: Mapping[str, Any]) -> Sequence[str]:
 
 @LAYERS.layer("LayerNormalization", variables=_layer_variables, passes_mask=True)
 def layer_normalization(call: Call, x: Value) -> Value:
-    """By the mean and variance along dimensions, in 32 bits."""
+    """By the mean and variance along dimensions, in 32 bits. What becomes of integers is cut to integers since Keras 3.11."""
     g, rank = call.g, x.rank
     axes = g.axes(call.option("axis", -1), rank)
     size, epsilon = tuple(shape_of(x)[axis] for axis in axes), float(call.option("epsilon", 1e-3))
-    inner = F32 if x.element != F64 else F64
-    wide = g.cast(x, inner)
+    inner = F32 if call.element != F64 else F64
+    wide, between = g.cast(x, inner), x.element if g.since(3, 11) else call.element
     mean, variance = moments(g, wide, axes)
     if call.option("rms_scaling", False):
         y = g.Mul(wide, g.Rsqrt(g.AddV2(variance, epsilon)))
-        return g.cast(g.Mul(y, _along(g, call.weight("gamma", size, inner), rank, axes)), x.element)
+        y = g.Mul(y, _along(g, call.weight("gamma", size, inner), rank, axes))
+        return g.cast(g.cast(y, between), call.element)
     y = g.Mul(g.Sub(wide, mean), g.Rsqrt(g.AddV2(variance, epsilon)))
     if call.has("gamma"):
         y = g.Mul(y, _along(g, call.weight("gamma", size, inner), rank, axes))
     if call.has("beta"):
         y = g.AddV2(y, _along(g, call.weight("beta", size, inner), rank, axes))
-    return g.cast(y, x.element)
+    return g.cast(g.cast(y, between), call.element)
 
 
 @LAYERS.layer("RMSNormalization", variables=("scale",))
 def rms_normalization(call: Call, x: Value) -> Value:
-    """By the root of the mean square; Keras broadcasts the scale along the last dimensions, whichever `axis` names."""
+    """By the root of the mean square; of integers an integer. Keras broadcasts the scale along the last dimensions, whichever
+    `axis` names.
+    """
     g, rank = call.g, x.rank
     axes = g.axes(call.option("axis", -1), rank)
-    inner = F32 if x.element != F64 else F64
+    inner = F32 if call.element != F64 else F64
     wide = g.cast(x, inner)
     size = tuple(shape_of(x)[axis] for axis in axes)
     square = g.reduce("Mean", g.Square(wide), axes, keep=True)
@@ -94,14 +98,17 @@ def rms_normalization(call: Call, x: Value) -> Value:
 
 @LAYERS.layer("GroupNormalization", variables=("gamma:scale", "beta:center"), passes_mask=True)
 def group_normalization(call: Call, x: Value) -> Value:
-    """By the mean and variance of groups of channels, each with all that is not batch."""
+    """By the mean and variance of groups of channels, each with all that is not batch.
+
+    Of integers it gives integers, as floats since Keras 3.15.
+    """
     g, shape = call.g, list(shape_of(x))
     axis = g.axis(call.option("axis", -1), len(shape))
     groups = int(call.option("groups", 32))
     groups = shape[axis] if groups == -1 else groups
     if groups < 1 or shape[axis] % groups:
         raise Unsupported(f"{shape[axis]} channels do not fall into {groups} groups")
-    inner = F32 if x.element != F64 else F64
+    inner = F32 if call.element != F64 else F64
     split = [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]]
     parts = g.reshape(g.cast(x, inner), split)
     mean, variance = moments(g, parts, [place for place in range(1, len(split)) if place != axis])
@@ -110,7 +117,8 @@ def group_normalization(call: Call, x: Value) -> Value:
     for name, op in (("gamma", "Mul"), ("beta", "AddV2")):
         if call.has(name):
             y = g.binary(op, y, _along(g, call.weight(name, (shape[axis],), inner), len(shape), [axis]))
-    return g.cast(y, x.element)
+    y = g.cast(y, x.element)
+    return g.cast(y, call.element) if g.since(3, 15) else y
 
 
 @LAYERS.layer("UnitNormalization", passes_mask=True)

@@ -24,16 +24,12 @@ LAYERS.layer(
     "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp", trained_by=("name",))(identity)
 
 
-def _floats(call: Call, x: Value) -> Value:
-    return call.g.cast(x, call.element)
-
-
 @LAYERS.layer("Rescaling", passes_mask=3)
 def rescaling(call: Call, x: Value) -> Value:
     g = call.g
     scale = np.asarray(_plain(call.option("scale", 1.0)), np.float64)
     offset = np.asarray(_plain(call.option("offset", 0.0)), np.float64)
-    y = _floats(call, x)
+    y = call.floats(x)
     if np.any(scale != 1):
         y = g.Mul(y, g.constant(scale, call.element))
     return g.AddV2(y, g.constant(offset, call.element)) if np.any(offset != 0) else y
@@ -65,7 +61,7 @@ def normalization(call: Call, x: Value) -> Value:
         return array.reshape(shape) if array.size == math.prod(shape) else np.broadcast_to(array, shape)
 
     deviation = g.constant(np.maximum(np.sqrt(statistic("variance")), 1e-7), call.element)
-    mean, y = g.constant(statistic("mean"), call.element), _floats(call, x)
+    mean, y = g.constant(statistic("mean"), call.element), call.floats(x)
     if call.option("invert", False):
         return g.AddV2(mean, g.Mul(y, deviation))
     return g.RealDiv(g.Sub(y, mean), deviation)
@@ -127,7 +123,7 @@ def center_crop(call: Call, x: Value) -> Value:
         at = [int(float(height - wanted[0]) / 2), int(float(width - wanted[1]) / 2)]
         return resized(g, g.narrow(g.narrow(y, 1, at[0], at[0] + wanted[0]), 2, at[1], at[1] + wanted[1]), size, "bilinear")
 
-    return _batched(g, _floats(call, x), lambda y: channels_last(g, y, call.channels_first, image))
+    return _batched(g, call.floats(x), lambda y: channels_last(g, y, call.channels_first, image))
 
 
 def _encoded(call: Call, x: Value, depth: int, weights: Value | None = None) -> Value:

@@ -85,6 +85,7 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
     if major:
         x, mask = _swapped(g, x), _swapped(g, mask) if mask is not None else None
     backward, sequences = bool(call.option("go_backwards", False)), bool(call.option("return_sequences", False))
+    x = cell_call.floats(x)
     turned = g.reverse(x, 1) if backward else x
     if mask is None and _is_block(call, states):
         outputs, last, states = _block_lstm(call, prefix, turned, states)
