@@ -354,7 +354,11 @@ def _integers() -> Iterator[Case]:
             ("RMSNormalization", {}, (4, 3)),
             ("GlobalAveragePooling1D", {}, (5, 3)), ("GlobalAveragePooling2D", {}, (4, 5, 3)),
             ("ReLU", {"max_value": 3.0}, (4, 3)), ("LeakyReLU", {}, (4, 3)), ("Activation", {"activation": "tanh"}, (4, 3)),
-            ("Activation", {"activation": "exponential"}, (4, 3)), ("Activation", {"activation": "leaky_relu"}, (4, 3))):
+            ("Activation", {"activation": "exponential"}, (4, 3)), ("Activation", {"activation": "leaky_relu"}, (4, 3)),
+            ("RandomFlip", {}, (4, 5, 3)), ("RandomRotation", {"factor": 0.2}, (4, 5, 3)),
+            ("RandomZoom", {"height_factor": 0.2}, (4, 5, 3)),
+            ("RandomTranslation", {"height_factor": 0.1, "width_factor": 0.1}, (4, 5, 3)),
+            ("RandomContrast", {"factor": 0.2}, (4, 5, 3)), ("RandomBrightness", {"factor": 0.2}, (4, 5, 3))):
         yield Case(name, more, [shape], integers=6)
     yield Case("MultiHeadAttention", {"num_heads": 2, "key_dim": 3}, [(3, 4), (5, 4)], way="each", integers=6)
     yield Case("GroupQueryAttention", {"head_dim": 3, "num_query_heads": 4, "num_key_value_heads": 2}, [(3, 4), (5, 4)],

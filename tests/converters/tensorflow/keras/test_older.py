@@ -232,3 +232,13 @@ def test_integers_beside_floats_are_joined_as_floats(tmp_path: Path) -> None:
     module = transload.load(h5_file(tmp_path / "m.h5", functional(layers, ["x", "y"], ["c"]), {}, "3.15.1"))
     (found,) = transload.run(module, {"x": first, "y": second}).values()
     assert found.tolist() == [[1.0, 2.0, 0.5]] and found.dtype == np.float32
+
+
+@pytest.mark.parametrize(("kind", "version", "dtype"), [
+    ("RandomFlip", "2.6.0", "uint8"), ("RandomFlip", "2.15.0", "float32"), ("RandomFlip", "3.15.1", "float32"),
+    ("RandomContrast", "2.15.0", "float32"), ("RandomContrast", "3.5.0", "float32"), ("RandomContrast", "3.6.0", "uint8"),
+    ("CutMix", "3.15.1", "float32"), ("MixUp", "3.15.1", "uint8")])
+def test_which_augmentation_makes_integers_floats(tmp_path: Path, kind: str, version: str, dtype: str) -> None:
+    found = of_integers(tmp_path / "m.h5", entry(kind, "r", "x"), PICTURES, version)
+    np.testing.assert_array_equal(found, PICTURES)
+    assert found.dtype == dtype

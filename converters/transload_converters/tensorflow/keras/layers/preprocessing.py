@@ -13,15 +13,24 @@ from transload.ir import F32, I32, I64, FloatType, IntegerType, Value
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
-from .core import identity
 from .pooling import channels_last
 from .reshaping import resized
 
-LAYERS.layer(
-    "RandomBrightness", "RandomContrast", "RandomFlip", "RandomRotation", "RandomTranslation", "RandomZoom", "RandomErasing",
-    "RandomColorDegeneration", "RandomColorJitter", "RandomElasticTransform", "RandomGaussianBlur", "RandomGrayscale",
-    "RandomHue", "RandomInvert", "RandomPerspective", "RandomPosterization", "RandomSaturation", "RandomSharpness",
-    "RandomShear", "RandAugment", "AugMix", "CutMix", "MixUp", trained_by=("name",))(identity)
+_OF_FLOATS = ("RandomErasing", "RandomElasticTransform", "RandomFlip", "RandomGaussianBlur", "RandomPerspective",
+              "RandomRotation", "RandomSharpness", "RandomTranslation", "RandomZoom", "RandAugment", "AugMix", "CutMix")
+"""What makes floats of integers; others do not since Keras 3.6."""
+
+
+@LAYERS.layer(
+    *_OF_FLOATS, "RandomBrightness", "RandomContrast", "RandomColorDegeneration", "RandomColorJitter", "RandomGrayscale",
+    "RandomHue", "RandomInvert", "RandomPosterization", "RandomSaturation", "RandomShear", "MixUp", trained_by=("name",))
+def augmented(call: Call, x: Any) -> Any:
+    """Images as they are, as floats from Keras 2.8 on: augmentation is for training."""
+    if not call.g.since(2, 8) or (call.g.since(3, 6) and call.layer.class_name not in _OF_FLOATS):
+        return x
+    if isinstance(x, Mapping):  # with what is said of them
+        return {key: call.floats(value) if key == "images" else value for key, value in x.items()}
+    return call.floats(x)
 
 
 @LAYERS.layer("Rescaling", passes_mask=3)
