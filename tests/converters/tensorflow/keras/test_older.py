@@ -242,3 +242,18 @@ def test_which_augmentation_makes_integers_floats(tmp_path: Path, kind: str, ver
     found = of_integers(tmp_path / "m.h5", entry(kind, "r", "x"), PICTURES, version)
     np.testing.assert_array_equal(found, PICTURES)
     assert found.dtype == dtype
+
+
+def test_what_renormalization_keeps_is_for_training(tmp_path: Path) -> None:
+    names = ("gamma", "beta", "moving_mean", "moving_variance", "moving_stddev", "renorm_mean", "renorm_stddev")
+    weights = {"b": {name: np.full(5, 2 + place, np.float32) for place, name in enumerate(names)}}
+    found = result(tmp_path / "m.h5", [entry("BatchNormalization", "b", renorm=True, epsilon=0.0)], STEPS, weights, "2.15.0")
+    np.testing.assert_allclose(found, (STEPS - 4) / np.sqrt(5) * 2 + 3, rtol=1e-4, atol=1e-5)
+
+
+def test_a_weight_of_dimensions_out_of_order_is_not_turned(tmp_path: Path) -> None:
+    gamma = RNG.normal(size=(5, 4)).astype(np.float32)
+    layer = entry("LayerNormalization", "n", axis=[2, 1], epsilon=0.0, center=False)
+    found = result(tmp_path / "m.h5", [layer], STEPS[:1], {"n": {"gamma": gamma}}, "2.15.0")
+    expected = (STEPS[:1] - STEPS[:1].mean()) / STEPS[:1].std() * gamma.reshape(4, 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)

@@ -23,9 +23,14 @@ def _along(g: Graph, values: Value, rank: int, axes: Sequence[int]) -> Value:
     return g.reshape(values, shape)
 
 
+def _batch_variables(config: Mapping[str, Any]) -> Sequence[str]:
+    """Those of renormalization are for training alone."""
+    more = ("~moving_stddev", "~renorm_mean", "~renorm_stddev") if config.get("renorm") else ()
+    return ("gamma:scale", "beta:center", "~moving_mean", "~moving_variance", *more)
+
+
 @LAYERS.layer("BatchNormalization", "BatchNormalizationV1", "BatchNormalizationV2", "SyncBatchNormalization",
-              variables=("gamma:scale", "beta:center", "~moving_mean", "~moving_variance"), passes_mask=True,
-              trained_by=("trainable",))
+              variables=_batch_variables, passes_mask=True, trained_by=("trainable",))
 def batch_normalization(call: Call, x: Value) -> Value:
     """By the mean and variance of training."""
     if (mode := call.option("mode", 0)) != 0:  # of Keras 1
@@ -64,20 +69,27 @@ def _layer_variables(config: Mapping[str, Any]) -> Sequence[str]:
 def layer_normalization(call: Call, x: Value) -> Value:
     """By the mean and variance along dimensions, in 32 bits. What becomes of integers is cut to integers since Keras 3.11."""
     g, rank = call.g, x.rank
-    axes = g.axes(call.option("axis", -1), rank)
-    size, epsilon = tuple(shape_of(x)[axis] for axis in axes), float(call.option("epsilon", 1e-3))
+    given = call.option("axis", -1)
+    axes, epsilon = g.axes(given, rank), float(call.option("epsilon", 1e-3))
+    size = tuple(shape_of(x)[g.axis(axis, rank)] for axis in (given if isinstance(given, list | tuple) else [given]))
     inner = F32 if call.element != F64 else F64
     wide, between = g.cast(x, inner), x.element if g.since(3, 11) else call.element
     mean, variance = moments(g, wide, axes)
+
+    def along(name: str) -> Value:
+        """A weight, whose shape is in the order of the config: Keras reads it in that of the tensor, and turns nothing."""
+        weight = call.weight(name, size, inner)
+        return _along(g, g.reshape(weight, [shape_of(x)[axis] for axis in axes]), rank, axes)
+
     if call.option("rms_scaling", False):
         y = g.Mul(wide, g.Rsqrt(g.AddV2(variance, epsilon)))
-        y = g.Mul(y, _along(g, call.weight("gamma", size, inner), rank, axes))
+        y = g.Mul(y, along("gamma"))
         return g.cast(g.cast(y, between), call.element)
     y = g.Mul(g.Sub(wide, mean), g.Rsqrt(g.AddV2(variance, epsilon)))
     if call.has("gamma"):
-        y = g.Mul(y, _along(g, call.weight("gamma", size, inner), rank, axes))
+        y = g.Mul(y, along("gamma"))
     if call.has("beta"):
-        y = g.AddV2(y, _along(g, call.weight("beta", size, inner), rank, axes))
+        y = g.AddV2(y, along("beta"))
     return g.cast(g.cast(y, between), call.element)
 
 
