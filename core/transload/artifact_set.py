@@ -25,10 +25,12 @@ from .exchange import exchanged, is_mounted, need_no_mount
 from .files import need_directory, need_place, permitted, reason_of, remove_empty, scratch_in
 from .scratch import ScratchFolder, locked
 
-__all__ = ["MANIFEST", "REPORT", "replaced_folder"]
+__all__ = ["IMAGES", "MANIFEST", "REPORT", "replaced_folder"]
 
 REPORT = "report.json"
 """The file that says what the others are."""
+IMAGES = "preprocess.toml"
+"""The file that says what becomes of images before they are an input."""
 MANIFEST = "conversions.json"
 """The file that says what became of each of many models, in the folder that has one for each."""
 _FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -10,13 +10,12 @@ from contextlib import suppress
 from pathlib import Path, PurePath
 from typing import Any
 
-from .artifact_set import MANIFEST, REPORT
+from .artifact_set import IMAGES, MANIFEST, REPORT
 from .digests import is_as_written
 from .errors import ReadError
 from .files import is_file, is_folder
 from .foreign import need_own
 from .json_text import of_json_text
-from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 
 __all__ = [

@@ -18,7 +18,7 @@ import numpy as np
 
 from .apart import note_read
 from .api import load_artifact, run
-from .artifact_set import REPORT
+from .artifact_set import IMAGES, REPORT
 from .emission import is_program, program_among, readable_suffixes
 from .engine.memory import machine_bytes
 from .engine.run import fitted
@@ -48,7 +48,6 @@ from .parts import Parts, by_target, runner_of, why_not_here
 from .plugin import Emitted, EmittedPart
 from .plugin_host import host
 from .reported import need_as_written, relied_on, report_in
-from .samples.preprocess import FILE as IMAGES
 from .shell import quoted
 from .sizes_of_data import sizes_from
 from .sizes_text import sizes_text

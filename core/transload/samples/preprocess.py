@@ -17,9 +17,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..artifact_set import IMAGES
 from ..digits import real_number
 from ..errors import ReadError, UsageError, written
 from ..files import atomic_path, exists, is_folder, need_file
+from ..reported import need_files, written_with
 from ..shell import quoted
 from ..sizes_text import sizes_text
 from ..suggest import nearest
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FILE", "Preprocess", "Settled", "beside_first", "beside_of", "joined"]
 
-FILE = "preprocess.toml"
+FILE = IMAGES
 """Its file, beside an artifact."""
 CHANNELS = {"gray": 1, "rgb": 3, "bgr": 3, "rgbd": 4}
 """Pixel formats, and how many numbers a pixel has in each; the fourth of `rgbd` is what the file keeps as alpha."""
@@ -404,8 +406,6 @@ def beside_of(artifact: Path) -> Preprocess | None:
     Raises `ReadError`, also where the conversion that wrote the artifact wrote one, by its report, and it is gone: images would
     become other numbers.
     """
-    from ..reported import need_files, written_with
-
     place = (artifact if is_folder(artifact) else artifact.parent) / FILE
     if exists(place):
         return Preprocess.read(place)
