@@ -24,12 +24,14 @@ from transload.ir import QuantType, Type
 from transload.rewrite import Unsupported
 
 __all__ = [
-    "Scale", "activation_bounds", "apply_scale", "clamp_factor", "divide_by_power_of_two", "exp_on_negative_values",
-    "float_product", "high_multiply", "per_step", "product_factors", "quantize_float32", "scale16", "scale32", "scale_exact",
-    "scales32", "softmax_input_scale", "split",
+    "COMPARED", "Scale", "activation_bounds", "apply_scale", "clamp_factor", "compares_reals", "divide_by_power_of_two",
+    "exp_on_negative_values", "float_product", "high_multiply", "per_step", "product_factors", "quantize_float32",
+    "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
+COMPARED = 8
+"""Bits of fraction with which LiteRT compares quantized numbers, whose scales are below 1."""
 
 
 class Scale(NamedTuple):
@@ -152,6 +154,18 @@ def quantize_float32(real: float, type_: QuantType) -> int:
     if not type_.scale or np.isnan(scaled):
         raise Unsupported(f"{real:g} is no number of a type of scale {type_.scale:g}", "the scale is damaged")
     return int(np.clip(float(round_half_away(scaled)) + type_.zero_point, type_.storage_min, type_.storage_max))
+
+
+def compares_reals(a: QuantType, b: QuantType) -> bool:
+    """Whether LiteRT compares numbers of two types as the real numbers that they stand for, whatever they are.
+
+    It rounds each side to `COMPARED` bits of fraction. Numbers of one type stay apart, and in their order, where its step is
+    no less than the last of these; those of two types may be rounded to one number, or past each other. Of scales of 1 and
+    more, and of one for each channel, it has no comparison: these are of real numbers.
+    """
+    if not (a.per_tensor and b.per_tensor) or max(a.scale, b.scale) >= 1:
+        return True
+    return (a.storage, a.scale, a.zero_point) == (b.storage, b.scale, b.zero_point) and a.scale * (1 << COMPARED) >= 1
 
 
 def activation_bounds(type_: QuantType, low: float = -math.inf, high: float = math.inf) -> tuple[int, int] | None:

@@ -192,7 +192,10 @@ class Atan2(Binary):
 
 @TOP.op("Compare")
 class Compare(DeclaredOp):
-    """Whether `lhs <mode> rhs` (ONNX Equal, Greater, Less, ...; TFLite EQUAL, NOT_EQUAL, ...; TPU-MLIR's top.Compare)."""
+    """Whether `lhs <mode> rhs` (ONNX Equal, Greater, Less, ...; TFLite EQUAL, NOT_EQUAL, ...; TPU-MLIR's top.Compare).
+
+    Quantized numbers per tensor are compared as LiteRT does, rounded to 8 bits of fraction (`transload_hub.scales.COMPARED`).
+    """
 
     lhs = operand("left operand")
     rhs = operand("right operand; broadcasts with the left one")

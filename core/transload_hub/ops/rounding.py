@@ -27,8 +27,9 @@ a factor made of scales, and differ in how it is rounded. The words:
     The real result without its fraction, of a quotient computed in float32. LiteRT's SQRT.
 
 An op without the attribute rounds as LiteRT's reference kernel of that op does: each declaration says with which word. An op
-whose results are not quantized does not round. Ops that only move numbers have no such attribute: where the types of
-operand and result differ, they do as `top.Cast` with its default.
+whose results are not quantized does not round, but for Compare: what it compares is rounded to some bits of fraction, as LiteRT
+does (`transload_hub.scales.compares_reals`). Models that compare real numbers, as QDQ's do, compare floats. Ops that only move
+numbers have no such attribute: where the types of operand and result differ, they do as `top.Cast` with its default.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from transload.ir.build import Builder, part_location
 from transload.ir.regions import blocks_in
 
 from ..ops.rounding import AT_ONCE
+from ..scales import compares_reals
 
 __all__ = ["rounds_otherwise", "rounds_stored", "spell_out_quantized"]
 
@@ -18,8 +19,12 @@ _AS_THEY_ARE = (
 def rounds_otherwise(op: Op) -> bool:
     """Whether a quantized op could round once, as QDQ says it, or as onnxruntime's kernels for QDQ do, and does neither.
 
-    What `spell_out_quantized` makes of such an op is a step off here and there.
+    What `spell_out_quantized` makes of such an op is a step off here and there; of a comparison that rounds what it compares,
+    another answer for numbers that lie near each other.
     """
+    if op.name == "top.Compare":
+        sides = [value.quant for value in op.operands]
+        return all(side is not None for side in sides) and not compares_reals(*sides)  # type: ignore[arg-type]
     rounding = op.declaration.attributes.get("rounding") if op.declaration is not None else None
     return rounding is not None and rounding.kind.accepts("once") and op.attribute("rounding") not in AT_ONCE and (
         any(value.is_quantized for value in op.operands) and any(value.is_quantized for value in op.results))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import transload
 from transload.ir.verify import verify
 from transload.passes.manager import Pipeline
 from transload.text import parse_module
+from transload_hub.simplify.spell_out import rounds_otherwise
 
 TEXT = """
     "func.func"() ({
@@ -46,3 +48,22 @@ def test_a_module_of_floats_stays_as_it_is() -> None:
         }) {function_type = (tensor<2xf32>) -> (tensor<2xf32>),
           sym_name = "main"} : () -> ()""")
     assert not Pipeline.parse("spell-out-quantized").run(module)[0].modified
+
+
+@pytest.mark.parametrize(("a", "b", "otherwise"), [
+    ("!quant.uniform<i8:f32, 0.047:3>", "!quant.uniform<i8:f32, 0.031:-9>", True),
+    ("!quant.uniform<i8:f32, 0.047:3>", "!quant.uniform<i8:f32, 0.047:4>", True),
+    ("!quant.uniform<i8:f32, 0.003:3>", "!quant.uniform<i8:f32, 0.003:3>", True),
+    ("!quant.uniform<i8:f32, 0.047:3>", "!quant.uniform<i8:f32, 0.047:3>", False),
+    ("!quant.uniform<i8:f32, 1.5:3>", "!quant.uniform<i8:f32, 0.047:3>", False),
+    ("f32", "f32", False)])
+def test_comparisons_that_round_what_they_compare_are_no_comparisons_of_real_numbers(a: str, b: str, otherwise: bool) -> None:
+    module = parse_module(f"""
+        "func.func"() ({{
+        ^bb0(%a: tensor<4x{a}>, %b: tensor<4x{b}>):
+          %0 = "top.Compare"(%a, %b) {{mode = "Less"}} : (tensor<4x{a}>, tensor<4x{b}>) -> tensor<4xi1>
+          "func.return"(%0) : (tensor<4xi1>) -> ()
+        }}) {{function_type = (tensor<4x{a}>, tensor<4x{b}>) -> (tensor<4xi1>),
+          sym_name = "main"}} : () -> ()""")
+    (compared,) = (op for op in module.ops() if op.name == "top.Compare")
+    assert rounds_otherwise(compared) == otherwise

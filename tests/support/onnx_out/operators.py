@@ -23,7 +23,7 @@ from tests.support.tflite_ops.measure import all_cases
 __all__ = ["outcome_of"]
 
 
-def outcome_of(case: Any, bits: str = "64") -> str | None:
+def outcome_of(case: Any, bits: str = "64", form: str = "integers") -> str | None:
     """Whether onnxruntime gives the integers of our TOSA; None where there is none, or nothing is quantized."""
     try:
         built = build(case)
@@ -34,7 +34,7 @@ def outcome_of(case: Any, bits: str = "64") -> str | None:
     if not any(result.is_quantized for op in hub.walk() for result in op.results):
         return None
     try:
-        lowered = transload.lower(hub, "onnx", form="integers", bits=bits)
+        lowered = transload.lower(hub, "onnx", form=form, bits=bits)
         given = run_model(model_of(lowered), dict(zip(lowered.inputs, built.feeds.values(), strict=True)))
     except TransloadError:
         return "refused"

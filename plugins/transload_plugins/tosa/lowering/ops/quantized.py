@@ -17,7 +17,7 @@ import numpy as np
 from transload.ir import F32, I8, I16, I32, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
-from transload_hub.scales import Scale, activation_bounds, apply_scale, per_step, scale32
+from transload_hub.scales import COMPARED, Scale, activation_bounds, apply_scale, per_step, scale32
 
 from ... import build
 from ...dialect.base import storage_of
@@ -242,7 +242,7 @@ def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
 
 @TABLE("top.Compare")
 def compare_quantized(op: Compare, rw: Rewriter) -> Value | None:
-    """LiteRT compares with 8 bits of fraction, each operand times its own scale, which must be less than one.
+    """LiteRT compares with `COMPARED` bits of fraction, each operand times its own scale, which must be less than one.
 
     With greater scales, operands of one type are compared as they are, others on a common scale.
     """
@@ -252,7 +252,7 @@ def compare_quantized(op: Compare, rw: Rewriter) -> Value | None:
     a, b = op.lhs, op.rhs
     greatest = max(type_.scale for type_ in types)
     if greatest < 1.0:
-        a, b = (_term(rw, value, type_.scale, 8) for value, type_ in zip((a, b), types, strict=True))
+        a, b = (_term(rw, value, type_.scale, COMPARED) for value, type_ in zip((a, b), types, strict=True))
     elif same_numbers(*types):
         a, b = (build.cast(rw, value, I32) for value in (a, b))
     else:
