@@ -7,11 +7,12 @@ shape, an axis) is a constant of that lowering; which operands these are is foun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from transload.budget import TimeOver
 from transload.conversion import rewriting_of
 from transload.engine.run import Plan
 from transload.errors import Finding, RunError, TransloadError
@@ -58,14 +59,30 @@ class _Lowered:
         """The first way (`_ways`) on which it could be lowered."""
 
     def __call__(self, op: Op, *arrays: Any) -> Any:
-        plan, taken = self._plan(arrays)
-        given = [array for place in taken for array in _parts(arrays[place])]
-        results = _joined(op, plan.execute(given))
-        return results[0] if len(op.results) == 1 else tuple(results)
+        """What the first way computes that can be run; where none can, the first's reason.
 
-    def _plan(self, arrays: Sequence[Any]) -> tuple[Plan, tuple[int, ...]]:
-        """The plan for such operands, and which of these it takes; the others are constants in it."""
-        ways, problem, hint = _ways(arrays), "", ""
+        A lowering that knows less may be of fewer cases: a list grows where the place that is written is a constant.
+        """
+        failed: RunError | None = None
+        for plan, taken in self._plans(arrays):
+            given = [array for place in taken for array in _parts(arrays[place])]
+            try:
+                results = _joined(op, plan.execute(given))
+            except TimeOver:
+                raise
+            except RunError as error:
+                failed = failed or error
+            else:
+                return results[0] if len(op.results) == 1 else tuple(results)
+        assert failed is not None  # there was a plan
+        raise failed
+
+    def _plans(self, arrays: Sequence[Any]) -> Iterator[tuple[Plan, tuple[int, ...]]]:
+        """The plans for such operands, and which of these each takes; the others are constants in it.
+
+        Raises `RunError` where it is lowered on no way.
+        """
+        ways, problem, hint, n_lowered = _ways(arrays), "", "", 0
         for number in range(min(self.first, len(ways) - 1), len(ways)):
             key = (number, *(_key(array, place in ways[number]) for place, array in enumerate(arrays)))
             found = self.made.get(key)
@@ -78,9 +95,12 @@ class _Lowered:
                 if len(self.made) >= _NEWEST:
                     self.made.pop(next(iter(self.made)))
                 self.made[key] = found
+            if not n_lowered:
                 self.first = number
-            return found
-        raise RunError("an op cannot be run", [Finding(self.op.name, problem, (self.op.origin or "",), hint)])
+            n_lowered += 1
+            yield found
+        if not n_lowered:
+            raise RunError("an op cannot be run", [Finding(self.op.name, problem, (self.op.origin or "",), hint)])
 
 
 @KERNELS("tf.*", quantized="native")

@@ -153,3 +153,29 @@ def test_an_array_grows_where_it_is_written_behind_its_end() -> None:
     x = np.array([3, 4], np.float32)
     found = transload.run(transload.legalize(read_graph(parts)), {"x": x})
     np.testing.assert_array_equal(found["y"], [x, 0 * x, x])
+
+
+def listed(place: int, **attributes: Any) -> Any:
+    """A list of the four rows of `x`, of which the one at a place is made 7."""
+    return graph(
+        placeholder("x", (4, 3)), const("shape", np.array([3], np.int32)), const("item", np.full(3, 7, np.float32)),
+        const("place", np.int32(place)), node("list", "TensorListFromTensor", "x", "shape", element_dtype=F, shape_type=I),
+        node("set", "TensorListSetItem", "list", "place", "item", element_dtype=F, **attributes),
+        node("y", "TensorListStack", "set", "shape", element_dtype=F, num_elements=-1))
+
+
+def test_a_list_grows_where_it_says_so_in_the_engine_too() -> None:
+    """The engine lowered it with a place that is not known, which is written into a list of the size that is there."""
+    module, x = read_graph(listed(6, resize_if_index_out_of_bounds=True)), np.arange(12, dtype=np.float32).reshape(4, 3)
+    expected = np.concatenate([x, np.zeros((2, 3), np.float32), np.full((1, 3), 7, np.float32)])
+    for form in (module, transload.legalize(module)):
+        np.testing.assert_array_equal(transload.run(form, {"x": x}, engine="reference")["y"], expected)
+    with pytest.raises(RunError, match="6 is outside"):
+        transload.run(read_graph(listed(6)), {"x": x}, engine="reference")
+
+
+@pytest.mark.parametrize(("place", "attributes"), [(6, {}), (-1, {}), (-1, {"resize_if_index_out_of_bounds": True})])
+def test_a_place_outside_of_a_list_that_does_not_grow_is_refused(place: int, attributes: dict[str, bool]) -> None:
+    module = read_graph(listed(place, **attributes))
+    with pytest.raises(transload.TransloadError, match=f"writes element {place} of a list of 4 elements"):
+        transload.legalize(module)

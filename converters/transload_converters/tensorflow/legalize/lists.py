@@ -20,7 +20,7 @@ from transload_hub.build import reshape, slice_along, splat
 
 from ..types import held_by
 from ..types import shape_of as shape_attribute_of
-from .table import TfTable, constant_array, constant_count, constant_int, constant_ints, need_place, shape_of
+from .table import TfTable, attr, constant_array, constant_count, constant_int, constant_ints, need_place, shape_of
 
 __all__ = ["TABLE"]
 
@@ -41,8 +41,8 @@ def _is_open(values: Value) -> bool:
     return shape_of(values)[1:] == (0,)
 
 
-def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
-    """A list with another element at an index."""
+def _write(rw: Rewriter, values: Value, index: Value, item: Value, grows: bool = True) -> Value:
+    """A list with another element at an index; a constant one behind its end makes it longer, where it `grows`."""
     size, shape = shape_of(values, least=1, what="a list")[0], shape_of(item)
     if _is_open(values) and shape != (0,):
         values = splat(rw, 0, (size, *shape), item.element)
@@ -50,6 +50,8 @@ def _write(rw: Rewriter, values: Value, index: Value, item: Value) -> Value:
         raise Unsupported(f"writes an element of shape {list(shape)} into a list of {list(shape_of(values)[1:])}",
                           "a list whose elements have several shapes is no tensor")
     known = rw.constant_of(index)
+    if known is not None and not (int(known) >= 0 and (grows or int(known) < size)):
+        raise Unsupported(f"writes element {int(known)} of a list of {size} elements" + " that does not grow" * (not grows))
     if known is not None and int(known) >= size:
         values, size = _grown(rw, values, int(known) + 1), int(known) + 1
     if known is None and not size:
@@ -102,8 +104,8 @@ def get_item(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("TensorListSetItem", anything=True)
 def set_item(op: Op, rw: Rewriter) -> Value:
-    """The list with another element at an index."""
-    return _write(rw, *op.operands[:3])
+    """The list with another element at an index, which makes it longer where the op says so, and it is constant."""
+    return _write(rw, op.operands[0], op.operands[1], op.operands[2], bool(attr(op, "resize_if_index_out_of_bounds", False)))
 
 
 @TABLE("TensorListStack", anything=True)
