@@ -26,14 +26,15 @@ _Shape = tuple["int | None", ...]
 def brought_up(content: bytes, opset: int) -> bytes:
     """A model of an opset before 7 in a newer one.
 
-    Raises `ValueError` where shapes that this needs are not known, and where outputs come to have others than declared.
+    Raises `ValueError` where shapes that this needs are not known, and where operands were given axes and outputs come to have
+    other shapes than declared.
     """
     from onnx import ModelProto, version_converter
 
     model = version_converter.convert_version(ModelProto.FromString(content), _LAST_OF_OLD)
     inferred = ModelProto.FromString(with_shapes(model.SerializeToString()))
     taken = {name for graph in _all_graphs(inferred.graph) for node in graph.node for name in (*node.input, *node.output)}
-    _spell_out(inferred.graph, {}, taken)
+    rewritten = _spell_out(inferred.graph, {}, taken)
     inferred.opset_import.add(domain=_HIDDEN, version=1)
     result = version_converter.convert_version(inferred, opset)
     for graph in _all_graphs(result.graph):
@@ -43,7 +44,8 @@ def brought_up(content: bytes, opset: int) -> bytes:
     kept = [entry for entry in result.opset_import if entry.domain != _HIDDEN]
     del result.opset_import[:]
     result.opset_import.extend(kept)
-    _compare_outputs(result, model.graph.output)
+    if rewritten:
+        _compare_outputs(result, model.graph.output, rewritten)
     upgraded: bytes = result.SerializeToString()
     return upgraded
 
@@ -70,24 +72,31 @@ def _shapes(graph: Any) -> dict[str, _Shape]:
     return found | {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
 
 
-def _spell_out(graph: Any, around: Mapping[str, _Shape], taken: set[str]) -> None:
-    """Write operators that broadcast as opset 7 has them, in a graph and those in it, and hide them."""
+def _spell_out(graph: Any, around: Mapping[str, _Shape], taken: set[str]) -> list[str]:
+    """Write operators that broadcast as opset 7 has them, in a graph and those in it, and hide them.
+
+    Gives what they are called, of those whose shape depends on how they were read: by attributes, or axes of slopes.
+    """
     shapes = {**around, **_shapes(graph)}
     nodes: list[Any] = []
+    rewritten: list[str] = []
     for node in graph.node:
         if node.domain in ("", "ai.onnx") and node.op_type in _BROADCASTING | {"PRelu"}:
             attributes = {attribute.name: attribute.i for attribute in node.attribute}
             ends = _channel_axes(node, shapes) if node.op_type == "PRelu" else _axes(node, attributes, shapes)
+            if ends or attributes.get("broadcast", 0):
+                rewritten.append(f"{node.op_type} of {node.output[0]!r}")
             if ends:
                 nodes.append(_unsqueezed(node, ends, taken))
             del node.attribute[:]
             node.domain = _HIDDEN
         nodes.append(node)
         for inner in _inner_graphs([node]):
-            _spell_out(inner, shapes, taken)
+            rewritten += _spell_out(inner, shapes, taken)
     written = [type(node).FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
     graph.node.extend(written)
+    return rewritten
 
 
 def _unsqueezed(node: Any, axes: list[int], taken: set[str]) -> Any:
@@ -132,8 +141,8 @@ def _known(node: Any, which: int, shapes: Mapping[str, _Shape]) -> _Shape:
     return shape
 
 
-def _compare_outputs(model: Any, declared: Any) -> None:
-    """Refuse a model whose outputs have other shapes than the file says: then it meant something else."""
+def _compare_outputs(model: Any, declared: Any, rewritten: list[str]) -> None:
+    """Refuse a model whose outputs have other shapes than the file says: what was `rewritten` may have meant something else."""
     bare = type(model).FromString(model.SerializeToString())
     del bare.graph.value_info[:]
     for info in bare.graph.output:
@@ -142,7 +151,10 @@ def _compare_outputs(model: Any, declared: Any) -> None:
     said = _shapes(type(model.graph)(output=declared))
     for name in said.keys() & made.keys():
         if not _fit(said[name], made[name]):
-            raise ValueError(f"output {name!r} would have shape {_text(made[name])}, and the file says {_text(said[name])}")
+            raise ValueError(
+                f"output {name!r} would have shape {_text(made[name])}, and the file says {_text(said[name])}: "
+                f"{', '.join(rewritten[:3])} may broadcast otherwise than `broadcast` and `axis` mean before opset 7; where the "
+                "shape in the file is the wrong one, take it away from the output, or correct it, and save the file")
 
 
 def _fit(one: _Shape, other: _Shape) -> bool:

@@ -59,7 +59,10 @@ def relu(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("onnx.PRelu")
 def prelu(op: Op, rw: Rewriter) -> Value:
-    """PRelu; the slope broadcasts to the input, or (before opset 7) is one number per channel."""
+    """PRelu: the slope broadcasts to the input. One number a channel, which does not, is taken as that, whatever the opset.
+
+    Before opset 7 slopes always are those of channels: `ancient` has given them their axes by then.
+    """
     value, slope = need(op, 0), need(op, 1)
     shape, held = shape_of(value), shape_of(slope)
     if len(shape) > 2 and held == (shape[1],) and held[0] not in (1, shape[-1]):
