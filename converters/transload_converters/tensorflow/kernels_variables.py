@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from transload.errors import Finding, RunError
+from transload.errors import Finding, RunError, Unsupported
 from transload.handles import Handle
 from transload.ir import Dense, Op
 from transload.plugin import KernelTable
+
+from .legalize.gather import ignores_outside
 
 __all__ = ["Variable", "add_variables"]
 
@@ -50,9 +52,8 @@ def add_variables(kernels: KernelTable) -> None:
         kernels(f"tf.Assign{word}VariableOp", **native)(_assigning(change))
         kernels(f"tf.Assign{word}", **native)(_writing(change))
     for word, scatter in _SCATTERS.items():
-        kernels(f"tf.ResourceScatter{word}", **native)(_scattering(scatter, lambda indices: (indices,)))
-        kernels(f"tf.ResourceScatterNd{word}", **native)(
-            _scattering(scatter, lambda indices: tuple(np.moveaxis(np.asarray(indices), -1, 0))))
+        kernels(f"tf.ResourceScatter{word}", **native)(_scattering(scatter, lambda indices: np.asarray(indices)[..., None]))
+        kernels(f"tf.ResourceScatterNd{word}", **native)(_scattering(scatter, np.asarray))
 
 
 def _constant(op: Op) -> Any:
@@ -111,17 +112,32 @@ def _outside(op: Op, error: Exception) -> RunError:
         Finding(op.name, f"its subscripts do not fit the variable: {error}", (op.origin or "",))])
 
 
-def _scattering(scatter: Callable[..., Any], places: Callable[[Any], tuple[Any, ...]]) -> Callable[..., Any]:
+def _scattering(scatter: Callable[..., Any], subscripts: Callable[[Any], np.ndarray]) -> Callable[..., Any]:
+    """What writes at the `subscripts` [.., n] that it makes of indices, in the first n dimensions of a variable."""
     def write(op: Op, variable: Any, indices: Any, updates: Any) -> tuple[()]:
-        array = np.array(_need(op, variable.array))
+        array, places = np.array(_need(op, variable.array)), subscripts(indices)
         try:
+            inside = ((places >= 0) & (places < array.shape[:places.shape[-1]])).all(-1)
+            if _ignores(op):
+                places, updates = places[inside], np.broadcast_to(
+                    updates, (*inside.shape, *array.shape[places.shape[-1]:]))[inside]
+            elif not inside.all():
+                raise IndexError(f"{places[~inside][0].tolist()} is outside of {list(array.shape)}")
+            at = tuple(np.moveaxis(places, -1, 0))
             if scatter is np.copyto:
-                array[places(indices)] = updates
+                array[at] = updates
             else:
-                scatter(array, places(indices), updates)
+                scatter(array, at, updates)
         except (IndexError, ValueError) as error:
             raise _outside(op, error) from None
         variable.array = array
         return ()
 
     return write
+
+
+def _ignores(op: Op) -> bool:
+    try:
+        return ignores_outside(op)
+    except Unsupported as error:
+        raise RunError("an op cannot be run", [Finding(op.name, error.why, (op.origin or "",))]) from None

@@ -98,6 +98,27 @@ def test_parts_of_variables() -> None:
     assert list(found["sizes"]) == [2, 3, 2]
 
 
+@pytest.mark.parametrize("place", [3, -1])
+@pytest.mark.parametrize("policy", ["", "DEFAULT", "IGNORE", "other"])
+def test_what_is_written_outside_of_a_variable(place: int, policy: str) -> None:
+    """By hand: TensorFlow refuses it, or leaves it out; what lies before the first was counted from the end."""
+    module = read_graph(graph(
+        placeholder("x", (2,)), node("v", "VarHandleOp", dtype=F, shape=(3,)),
+        const("places", np.array([[1], [place]], np.int32)),
+        node("write", "ResourceScatterNdUpdate", "v", "places", "x", T=F, Tindices=I, bad_indices_policy=policy),
+        node("y", "ReadVariableOp", "v", "^write", dtype=F)))
+    next(op for op in main_ops(module) if op.name == "tf.VarHandleOp").attributes["value"] = Dense(np.zeros(3, np.float32))
+    x = {"x": np.array([7, 8], np.float32)}
+    if policy == "IGNORE":
+        np.testing.assert_array_equal(transload.run(module, x, engine="reference")["y"], [0, 7, 0])
+        frozen = transload.lower(module, "top")
+        state = {name: np.zeros(3, np.float32) for name in frozen.inputs if name != "x"}
+        np.testing.assert_array_equal(transload.run(frozen, {**x, **state})["y"], [0, 7, 0])
+        return
+    with pytest.raises(RunError, match="bad_indices_policy 'other'" if policy == "other" else "do not fit the variable"):
+        transload.run(module, x, engine="reference")
+
+
 def test_a_variable_without_a_value_is_named() -> None:
     module = read_graph(graph(node("v", "VarHandleOp", dtype=F, shape=(2,)), node("y", "ReadVariableOp", "v", dtype=F)))
     with pytest.raises(RunError, match="its variable has no value") as caught:

@@ -30,7 +30,7 @@ from .table import (
     shape_of,
 )
 
-__all__ = ["TABLE", "counted"]
+__all__ = ["TABLE", "counted", "ignores_outside"]
 
 TABLE = TfTable()
 
@@ -52,7 +52,7 @@ def gather(op: Op, rw: Rewriter) -> Value:
 def gather_nd(op: Op, rw: Rewriter) -> Value:
     """GatherNd; with the policy "IGNORE" zeros where a subscript is outside."""
     value, indices = op.operands
-    if not _ignores_outside(op):
+    if not ignores_outside(op):
         return rw.emit("top.GatherND", value, indices)
     inside = _inside(rw, shape_of(value), indices)
     safe = rw.emit("top.Where", rw.emit("top.Unsqueeze", inside, axes=(-1,)), indices, scalar_like(rw, indices, 0))
@@ -60,7 +60,7 @@ def gather_nd(op: Op, rw: Rewriter) -> Value:
     return rw.emit("top.Where", _over(rw, inside, taken), taken, scalar_like(rw, taken, 0))
 
 
-def _ignores_outside(op: Op) -> bool:
+def ignores_outside(op: Op) -> bool:
     """Whether subscripts that are outside are left out (zeros are read there); else TensorFlow's kernels for CPUs refuse them."""
     policy = attr(op, "bad_indices_policy", "") or "DEFAULT"
     if policy not in ("DEFAULT", "ERROR", "IGNORE"):
@@ -87,7 +87,7 @@ def _written(op: Op, rw: Rewriter, ground: Value, indices: Value, updates: Value
 
     They go to one slice more, behind all others along the first dimension, which is cut off.
     """
-    if not _ignores_outside(op):
+    if not ignores_outside(op):
         return rw.emit("top.ScatterND", ground, indices, updates, reduction=reduction)
     sizes = shape_of(ground, least=1)
     inside = rw.emit("top.Unsqueeze", _inside(rw, sizes, indices), axes=(-1,))

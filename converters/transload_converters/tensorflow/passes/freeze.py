@@ -135,7 +135,8 @@ class _Variable:
             return
         if computes and self.current is not None:
             type_ = self.current.type if op.name in _SCATTERS else value.type
-            value = self._insert(computes, [self.current, *op.operands[1:]], type_, {}, op)
+            kept = {key: op.attributes[key] for key in ("bad_indices_policy",) if key in op.attributes}
+            value = self._insert(computes, [self.current, *op.operands[1:]], type_, kept, op)
         self.current = value
         op.replace_with([value] * len(op.results))
 
