@@ -205,7 +205,7 @@ FEW: list[tuple[Any, str]] = [
     ({"y": np.zeros(2, np.dtypes.StringDType())}, "as output 'y', where an array of numbers")]
 
 
-@pytest.mark.parametrize(("given", "said"), FEW)
+@pytest.mark.parametrize(("given", "said"), [*FEW, ({"y": np.zeros((1, 2), np.float32)}, "of the sizes [1, 2] as output 'y'")])
 def test_runtimes_that_give_other_outputs(given: Any, said: str, tmp_path: Path) -> None:
     """The conversion stands, and the report says why it was not judged."""
     (tmp_path / "m.acme").write_text("x")

@@ -215,7 +215,8 @@ def _show_artifact(artifact: Artifact, page: Path | None, scoring: str) -> None:
         for said in (checked.why, *checked.notes):
             if said:
                 out.print(f"  {said}", markup=False)
-        out.print(_metric_table(checked.tensors, excepts=checked.excepts))
+        if checked.tensors:
+            out.print(_metric_table(checked.tensors, excepts=checked.excepts))
         if checked.quantized:
             seen = checked.samples_of if report.quantization is not None else None  # else they are another's, or random
             first = "the first " if seen and checked.samples < seen else ""

@@ -35,7 +35,7 @@ from .last_bits import moved_by_roundings
 from .padding import found_alone
 from .reference import Reference
 from .running import Running
-from .runtimes import runtime_failed
+from .runtimes import OtherShape, runtime_failed
 from .sampled import Together
 from .steady import Steady
 from .steps import is_quantized
@@ -110,6 +110,10 @@ class Judge:
             return Verification("skipped", f"{error.message}; {error.hint}", runtime.name, self.running.used)
         except ChildEnded as error:
             return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
+        except OtherShape as error:
+            if why := self._leaves_open():
+                return Verification("inconclusive", why, runtime.name, engine, notes=[error.message])
+            return Verification("failed", "", runtime.name, engine, broken=[error.message])
         except RunError as error:
             if self.running.used and isinstance(error, MissingKernel):
                 return Verification("skipped", error.message, runtime.name, self.running.used)
@@ -415,6 +419,7 @@ class Judge:
 
     def judge(self, given: Mapping[str, np.ndarray]) -> tuple[Verification, set[int]]:
         """The verdict on some inputs, and the places of the outputs that say something."""
+        self._last.given = given
         return self._judge_by(given, self.reference.run(given))
 
     def _judge_by(

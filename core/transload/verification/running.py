@@ -17,6 +17,7 @@ from ..errors import ArtifactError, ConversionError, MissingKernel, RunError, Us
 from ..ir import Module, initial_states, input_names, output_names
 from ..plugin_host import host
 from ..worker import ChildEnded
+from .runtimes import OtherShape
 
 __all__ = ["OwnRuntime", "Running", "refusal_of_all"]
 
@@ -121,13 +122,13 @@ class Running:
 
 def refusal_of_all(run: Callable[[Mapping[str, np.ndarray]], Any], given: Mapping[str, np.ndarray]) -> RunError | None:
     """Why what runs inputs takes none: not these numbers, nor zeros, which are in the range of every subscript, nor ones, which
-    divide. None where it takes some; `ArtifactError` as it comes."""
+    divide. None where it takes some; `ArtifactError` and `OtherShape`, of what ran, as they come."""
     refused: RunError | None = None
     for fill in (np.asarray, np.zeros_like, np.ones_like):
         try:
             run({name: fill(array) for name, array in given.items()})
             return None
-        except (ArtifactError, MissingKernel):
+        except (ArtifactError, MissingKernel, OtherShape):
             raise
         except RunError as error:
             refused = error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import islice
@@ -19,7 +19,13 @@ from ..outcomes import in_order, other_rank, wrong_outputs
 from ..plugin import Runtime, resolve, unavailable
 from ..plugin_host import host
 
-__all__ = ["judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "told_otherwise", "warm_runtime"]
+__all__ = [
+    "OtherShape", "judged_format", "other_runtimes", "run_of", "runtime_failed", "runtime_for", "told_otherwise",
+    "warm_runtime"]
+
+
+class OtherShape(RunError):
+    """A runtime gives an output another number of dimensions than the model says: one of the two means it otherwise."""
 
 
 def judged_format(source: Module) -> str | None:
@@ -89,14 +95,15 @@ def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Call
 
     What the file says of its outputs may be wrong, and what was `made` of it know better (`_contradicted`). As it runs, it raises
     `RunError` where the runtime does not give these, `PluginFailure` where it gives other outputs than the model has, or numbers
-    of another kind, or of other dimensions.
+    of another kind, and `OtherShape` where they have other dimensions: of a runtime of others' plugins that is a failure, too.
     """
     run = runtime.opened(source.source, source.beside, source.entry)
     if source.cut is not None:
         return partial(_run_cut, run, source.cut, runtime.fetches)
     if not all(isinstance(type_, TensorType) for type_ in source.outputs.values()):  # a sequence is given tensor by tensor
         return run
-    other = _contradicted(source, made)
+    owner, other = host().owner("runtimes", runtime.name), _contradicted(source, made)
+    is_ours = owner is None or owner.is_ours
     told = islice(source.outputs.items(), len(source.outputs) - len(source.states))
     types = {name: type_.with_shape(other[name].shape) if name in other else type_ for name, type_ in told}  # type: ignore[attr-defined]
 
@@ -104,12 +111,20 @@ def run_of(runtime: Runtime, source: Module, made: Module | None = None) -> Call
         found: dict[str, np.ndarray] = run(given, keep=keep, **how) if keep else run(given, **how)
         if keep or how:
             return found
-        wrong = wrong_outputs(found, types, wrong_form=other_rank)
+        wrong = wrong_outputs(found, types) if is_ours else wrong_outputs(found, types, wrong_form=other_rank)
         if wrong is not None:
             raise runtime_failed(runtime, wrong)
+        for name, type_ in types.items():
+            if isinstance(type_, TensorType) and other_rank(np.asarray(found[name]), type_):
+                gives, says = _sizes(np.shape(found[name])), _sizes(type_.shape or ())
+                raise OtherShape(f"{name}: {runtime.name} gives {gives}, the model says {says}")
         return in_order(found, types)
 
     return run_whole
+
+
+def _sizes(shape: Sequence[int | None]) -> str:
+    return str(["?" if size is None else size for size in shape]).replace("'", "")
 
 
 def runtime_failed(runtime: Runtime, why: str) -> PluginFailure:

@@ -27,7 +27,7 @@ from .judge import Judge
 from .larger import larger_inputs
 from .reaching import reaching_inputs
 from .running import OwnRuntime, Running, refusal_of_all
-from .runtimes import judged_format, other_runtimes, run_of, runtime_for, told_otherwise
+from .runtimes import OtherShape, judged_format, other_runtimes, run_of, runtime_for, told_otherwise
 from .sampled import Sample, named
 from .tolerance import Tolerance
 from .turned import turned_inputs
@@ -149,7 +149,7 @@ def _run_alone(running: Running, given: Mapping[str, np.ndarray], source: Module
         running.alone(given)
     except RunError:
         if refusing is not None and own is not None and own.target == judged_format(source):
-            with suppress(PluginFailure):  # it runs, and gives other shapes than its file says
+            with suppress(PluginFailure, OtherShape):  # it runs, and gives other shapes than its file says
                 if refusal_of_all(run_of(refusing, source), given) is not None:
                     return
         raise

@@ -276,3 +276,19 @@ def test_what_onnxruntime_does_otherwise_is_not_judged(operator: Any, opset: int
     said = undefined(module, None, {"x": x})
     assert why in said if why else not said
     assert _as_onnxruntime(model, module, x) is not bool(said)
+
+
+@pytest.mark.parametrize(("known", "status"), [(True, "inconclusive"), (False, "failed")])
+def test_a_runtime_that_gives_other_dimensions_is_no_plugin_that_fails(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool, status: str) -> None:
+    """It was told as a failure of the plugin, and nobody was asked whether onnxruntime is known for it."""
+    if not known:
+        monkeypatch.setattr("transload_converters.onnx.undefined.UNDEFINED", ())
+    x, path = np.random.default_rng(0).normal(size=(1, 3, 1, 4)).astype(np.float32), tmp_path / "squeeze.onnx"
+    model = make_model([node("Squeeze", ["x", "a"], ["y"])], {"x": x}, ["y"], {"a": np.zeros(0, np.int64)}, opset=13)
+    model.graph.output[0].CopyFrom(helper.make_tensor_value_info("y", TensorProto.FLOAT, x.shape))
+    onnx.save(model, path)
+    checked = transload.convert(path, "tosa", tmp_path / "out").verification
+    assert checked is not None and checked.status == status
+    assert ("along no axes" in checked.why) == known
+    assert "y: onnxruntime gives [3, 4], the model says [1, 3, 1, 4]" in (checked.notes if known else checked.broken)
