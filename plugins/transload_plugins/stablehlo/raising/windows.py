@@ -222,7 +222,10 @@ def _by_places(
     op: ReduceWindow, rw: Rewriter, inputs: Sequence[Value], inits: Sequence[Value],
     padding: Sequence[Sequence[int]] | None = None,
 ) -> list[Value]:
-    """One dimension after the other; windows of 2, 4, 8, ... elements are made of two of half the size."""
+    """One dimension after the other; windows of 2, 4, 8, ... elements are made of two of half the size.
+
+    The last dimension is the first, so that rows are combined with rows: in the order of elements, which tells equal ones apart.
+    """
     rank = inputs[0].rank
     n = len(inputs)
     arguments = op.body.block.arguments
@@ -232,7 +235,7 @@ def _by_places(
         low, high = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         inputs = [padded(rw, x, init, low, high, interior) for x, init in zip(inputs, inits, strict=True)]
     current = [cast(rw, x, argument.element) for x, argument in zip(inputs, arguments[:n], strict=True)]
-    for axis in range(rank):
+    for axis in reversed(range(rank)):
         current = _along(op, rw, current, axis)
     made = apply_body(rw, op.body, [*(lean(init) for init in inits), *current])
     return [expand(rw, value, shape_of(result)) for value, result in zip(made, op.results, strict=True)]
