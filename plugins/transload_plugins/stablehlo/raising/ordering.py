@@ -45,9 +45,8 @@ def sort(op: Sort, rw: Rewriter) -> list[Value]:
         raise Unsupported(
             "its comparator is not one of keys by their order",
             "compare elements by LT or GT, several keys one after the other where those before are equal")
-    total = _tells_zeros_apart(op.regions[0])
     for number, largest in reversed(keys):
-        key = inputs[number]
+        key, total = inputs[number], _tells_zeros_apart(op.regions[0], number)
         ordered = cast(rw, key, I32) if key.is_bool else ordered_bits(rw, key) if key.element == UI32 else key
         if total and key.is_float:
             ordered, _ = zeros_apart(rw, materialized(rw, key))
@@ -101,10 +100,25 @@ def _may_be_negative_zero(x: Value, depth: int) -> bool:
     return any(_may_be_negative_zero(value, depth - 1) for value in maker.operands)
 
 
-def _tells_zeros_apart(region: Region) -> bool:
-    """Whether a comparator compares by the total order, and has not made one zero of both before."""
-    compared = any(op.name == "stablehlo.compare" and op.attributes.get("compare_type") == "TOTALORDER" for op in region.block)
-    return compared and not any(op.name == "stablehlo.select" and _keeps(op) for op in region.block)
+def _tells_zeros_apart(region: Region, number: int) -> bool:
+    """Whether a comparator compares a key by the total order, and has not made one zero of both before."""
+    pair = region.block.arguments[2 * number : 2 * number + 2]
+    return any(
+        op.name == "stablehlo.compare" and op.attributes.get("compare_type") == "TOTALORDER"
+        and any(_with_its_zeros(value) in pair for value in op.operands)
+        for op in region.block)
+
+
+def _with_its_zeros(x: Value) -> Value:
+    """What `x` is made of by making it wider, or one NaN of all, by which both zeros stay."""
+    while (maker := x.op) is not None:
+        if maker.name == "stablehlo.select" and _keeps(maker) and constant_number(maker.operands[1]) != 0:
+            x = maker.operands[2]
+        elif maker.name == "stablehlo.convert":
+            x = maker.operands[0]
+        else:
+            break
+    return x
 
 
 def _keys(op: Op, count: int) -> list[tuple[int, bool]] | None:

@@ -50,3 +50,49 @@ def test_integers_and_exponentials_cost_nothing():
     assert [op.name for op in _hub(TOP_K, "i16").ops()][:-1] == ["top.TopK"]
     text = TOP_K.replace("%v, %i = chlo.top_k(%x", "%e = stablehlo.exponential %x : tensor<2x6xf32>\n  %v, %i = chlo.top_k(%e")
     assert not {"top.Reciprocal", "top.Where"} & {op.name for op in _hub(text, "f32").ops()}
+
+
+KEYS = """
+func.func @main(%x: tensor<12xf32>, %y: tensor<12xf32>, %i: tensor<12xi32>) -> (tensor<12xf32>, tensor<12xf32>, tensor<12xi32>) {
+  %u, %v, %w = "stablehlo.sort"(%x, %y, %i) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>, %p: tensor<i32>, %q: tensor<i32>):
+    %e = stablehlo.compare EQ, %a, %b, FIRST : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %l = stablehlo.compare GT, %a, %b, FIRST : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %m = stablehlo.compare LT, %c, %d, SECOND : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %n = stablehlo.and %e, %m : tensor<i1>
+    %o = stablehlo.or %l, %n : tensor<i1>
+    stablehlo.return %o : tensor<i1>
+  }) : (tensor<12xf32>, tensor<12xf32>, tensor<12xi32>) -> (tensor<12xf32>, tensor<12xf32>, tensor<12xi32>)
+  return %u, %v, %w : tensor<12xf32>, tensor<12xf32>, tensor<12xi32>
+}"""
+
+
+@pytest.mark.parametrize("first", ["FLOAT", "TOTALORDER"])
+@pytest.mark.parametrize("second", ["FLOAT", "TOTALORDER"])
+def test_each_key_has_its_own_order(first, second):
+    """One key by the total order had all of them by it."""
+    zeros = np.array([0.0, -0.0, 0.0, -0.0, 1, 1, 0.0, -0.0, 0.0, 1, -0.0, 1], np.float32)
+    arrays = [zeros, zeros[[3, 1, 0, 7, 2, 4, 10, 8, 6, 5, 9, 11]], np.arange(12, dtype=np.int32)]
+    _same_on_the_hub(KEYS.replace("FIRST", first).replace("SECOND", second), arrays)
+
+
+@pytest.mark.parametrize("zeros", [True, False])
+def test_one_nan_of_all_is_not_one_zero_of_both(zeros):
+    """Of `select(x != x, NaN, x)` zeros were taken as equal, as they are after `select(x == 0, 0, x)`."""
+    lines = ["%k = stablehlo.constant dense<0x7FC00000> : tensor<f32>", "%z = stablehlo.constant dense<0.0> : tensor<f32>"]
+    for name in "ab":
+        asked, put = (f"EQ, %{name}, %z", "%z") if zeros else (f"NE, %{name}, %{name}", "%k")
+        lines += [
+            f"%{name}1 = stablehlo.compare {asked}, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+            f"%{name}2 = stablehlo.select %{name}1, {put}, %{name} : tensor<i1>, tensor<f32>"]
+    text = SORT.replace("%c = stablehlo.compare LT, %a, %b,", "\n    ".join([*lines, "%c = stablehlo.compare LT, %a2, %b2,"]))
+    _same_on_the_hub(text, [NUMBERS.astype(np.float32)])
+
+
+def _same_on_the_hub(text, arrays):
+    module = transload.load(text=text, format="stablehlo")
+    for form in (transload.legalize(module), transload.lower(module, "tosa")):
+        given = dict(zip(transload.ir.input_names(form.main), arrays, strict=True))
+        want = transload.run(module, dict(zip(transload.ir.input_names(module.main), arrays, strict=True)))
+        for mine, theirs in zip(transload.run(form, given).values(), want.values(), strict=True):
+            assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
