@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 from transload.ir import Op
 from transload.ir.constants import dtype_of
@@ -224,10 +225,14 @@ def complex_of(op: Complex, lhs: Array, rhs: Array) -> Array:
 
 @kernel("reduce_precision")
 def reduce_precision(op: ReducePrecision, x: Array) -> Array:
-    """Rounding to even by adding to the bits; exponents beyond the range become infinity or zero."""
+    """Rounding to even by adding to the bits; exponents beyond the range become infinity or zero.
+
+    f16, and what it holds, are rounded as f16, whose least numbers a wider type has with exponents of their own.
+    """
     x = np.asarray(x)
-    w = wide(x)
+    w = x.astype(np.float16) if x.dtype.itemsize < 4 and finfo(x.dtype).maxexp <= 16 else wide(x)
     layouts: dict[Any, tuple[Any, int, int]] = {
+        np.dtype(np.float16): (np.uint16, 10, 5),
         np.dtype(np.float32): (np.uint32, 23, 8), np.dtype(np.float64): (np.uint64, 52, 11)}
     word, mantissa, exponent = layouts[w.dtype]
     bits = np.ascontiguousarray(w).reshape(-1).view(word)

@@ -202,19 +202,22 @@ _BITS: dict[Any, tuple[int, int]] = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), F
 
 @TABLE("stablehlo.reduce_precision")
 def reduce_precision(op: ReducePrecision, rw: Rewriter) -> Value:
-    """The mantissa rounded, through bf16 or f16 where one of them has those bits; then what the exponent cannot say cut off."""
+    """The mantissa rounded, through bf16 or f16 where one of them has those bits; then what the exponent cannot say cut off.
+
+    Smaller floats than f16 are rounded as f16, of which they are.
+    """
     x, exponent, mantissa = lean(op.operands[0]), op.exponent_bits, op.mantissa_bits
     element = x.element
+    own_exponent, own_mantissa = _BITS.get(element, _BITS[F16])
     if element not in (F32, F64):
-        exponent, mantissa = min(exponent, 8), min(mantissa, 23)
         x = rw.emit("top.Cast", x, element=F32)
-    own_exponent, own_mantissa = _BITS[x.element]
+    through: Any = None
     if mantissa < own_mantissa:
-        through: Any = BF16 if mantissa == 7 and own_exponent == 8 else F16 if (mantissa, exponent) == (10, 5) else None
-        if through is not None and x.element == F32:
+        through = {7: BF16, 10: F16 if exponent == 5 else None}.get(mantissa) if element == F32 else None
+        if through is not None:
             rounded = rw.emit("top.Cast", rw.emit("top.Cast", x, element=through), element=F32)
         else:
-            rounded = _rounded_mantissa(rw, x, mantissa)
+            rounded = _rounded_mantissa(rw, x, mantissa, 2 - (1 << (own_exponent - 1)))
     else:
         rounded = x
     if exponent < own_exponent:
@@ -222,20 +225,22 @@ def reduce_precision(op: ReducePrecision, rw: Rewriter) -> Value:
         size = rw.emit("top.Abs", rounded)
         far = rw.emit("top.Compare", size, like(rw, x, 2.0 ** (bias + 1)), mode="GreaterOrEqual")
         rounded = rw.emit("top.Where", far, rw.emit("top.Mul", rounded, like(rw, x, np.inf)), rounded)
-        near = rw.emit("top.Compare", size, like(rw, x, 2.0 ** (1 - bias)), mode="Less")
+        least = 2.0 ** (1 - bias)
+        if through == F16:  # it keeps numbers below its normal ones, and may make those the least normal one: asked before
+            size, least = rw.emit("top.Abs", x), least * (1 - 2.0**-12)
+        near = rw.emit("top.Compare", size, like(rw, x, least), mode="Less")
         rounded = rw.emit("top.Where", near, rw.emit("top.Mul", rounded, like(rw, x, 0)), rounded)
     return in_shape(rw, op, rounded if element == x.element else rw.emit("top.Cast", rounded, element=element))
 
 
-def _rounded_mantissa(rw: Rewriter, x: Value, bits: int) -> Value:
-    """`x` with `bits` bits of mantissa, halves to even: over its power of two, rounded to whole parts of it.
+def _rounded_mantissa(rw: Rewriter, x: Value, bits: int, least: int) -> Value:
+    """`x` with `bits` bits of mantissa, halves to even: over its power of two, 2^least or more, rounded to whole parts of it.
 
     The power is found bit by bit of the exponent; all products are by powers of two, and exact. Without bits the exponent's last
     one says which of two powers is even.
     """
     odd: Value | None = None
     steps = [1 << place for place in range(9 if x.element == F64 else 6, -1, -1)]
-    least = -1022 if x.element == F64 else -126
     size = rw.emit("top.Abs", x)
     power, inverse = like(rw, x, 1), like(rw, x, 1)
     for direction in (1, -1):
