@@ -8,23 +8,24 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, F32, F64, IntegerType, Type, Value, dtype_of
+from transload.ir import BOOL, F16, F32, F64, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from ..schemas import NARROW, is_one_of
-from .table import AtenTable, Call, cast, common_element, is_float, number_like, shape_of
+from .table import AtenTable, Call, cast, common_element, compared_element, is_float, number_like, shape_of
 
-__all__ = ["TABLE", "pair"]
+__all__ = ["TABLE", "operand", "pair"]
 
 TABLE = AtenTable()
 
 
 def pair(call: Call, rw: Rewriter, element: Type, first: str = "self", second: str = "other") -> tuple[Value, Value]:
     """Two arguments, tensors or numbers, as tensors of an element type."""
-    return _operand(call.get(first), rw, element), _operand(call.get(second), rw, element)
+    return operand(call.get(first), rw, element), operand(call.get(second), rw, element)
 
 
-def _operand(given: Any, rw: Rewriter, element: Type) -> Value:
+def operand(given: Any, rw: Rewriter, element: Type) -> Value:
+    """An argument, a tensor or a number, as a tensor of an element type."""
     return cast(rw, given, element) if isinstance(given, Value) else number_like(rw, given, element)
 
 
@@ -41,7 +42,7 @@ def add(call: Call, rw: Rewriter) -> Value:
     """
     def rounded(given: Any) -> Value:
         if not isinstance(given, Value) or given.rank == 0:
-            given = _operand(given, rw, call.op.results[0].element)
+            given = operand(given, rw, call.op.results[0].element)
         return cast(rw, given, call.element)
 
     a, b = rounded(call.self), rounded(call.other)
@@ -196,19 +197,8 @@ _COMPARE = {"eq": "Equal", "ne": "NotEqual", "not_equal": "NotEqual", "gt": "Gre
 @TABLE(*_names(" ".join(_COMPARE), "Tensor", "Scalar"))
 def compare(call: Call, rw: Rewriter) -> Value:
     """A relation, in the element type that both operands have in common."""
-    a, b = pair(call, rw, _compared(call))
+    a, b = pair(call, rw, compared_element(call.self, call.other))
     return rw.emit("top.Compare", a, b, mode=_COMPARE[call.base])
-
-
-def _compared(call: Call) -> Type:
-    other = call.other
-    if isinstance(other, Value):
-        element = common_element(call.self, other)
-        return IntegerType(8) if element == BOOL else element
-    element = call.self.element
-    if isinstance(other, float) and not is_float(element):
-        return F32
-    return IntegerType(8) if element == BOOL and isinstance(other, bool) else IntegerType(64) if element == BOOL else element
 
 
 _EXTREMES = {"maximum": "top.Max", "minimum": "top.Min", "fmax": "top.Max", "fmin": "top.Min", "max": "top.Max", "min": "top.Min"}
@@ -288,7 +278,7 @@ def clamp(call: Call, rw: Rewriter) -> Value:
         return rw.emit("top.Clip", value, min=least, max=most)
     for limit, name in ((low, "top.Max"), (high, "top.Min")):
         if limit is not None:
-            value = rw.emit(name, value, _operand(limit, rw, element))
+            value = rw.emit(name, value, operand(limit, rw, element))
     return value
 
 

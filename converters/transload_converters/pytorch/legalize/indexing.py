@@ -13,8 +13,23 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import compared_not, counted
 
+from .elementwise import operand
 from .movement import bounds, expand_to, slice_along, strided_places
-from .table import AtenTable, Call, axis_of, cast, is_float, number_like, pairs, permute, reshape, shape_of, shape_together, splat
+from .table import (
+    AtenTable,
+    Call,
+    axis_of,
+    cast,
+    compared_element,
+    is_float,
+    number_like,
+    pairs,
+    permute,
+    reshape,
+    shape_of,
+    shape_together,
+    splat,
+)
 
 TABLE = AtenTable()
 
@@ -345,12 +360,11 @@ def one_hot(call: Call, rw: Rewriter) -> Value:
 def searchsorted(call: Call, rw: Rewriter) -> Value:
     """How many boundaries lie before each number, and before NaN, which is beyond them, all."""
     edges, given = call.get("boundaries") or call.sorted_sequence, call.self
-    values = given if isinstance(given, Value) else number_like(rw, given, edges.element)
     if call.get("sorter") is not None:
         raise Unsupported("sorts by a table")
     right = call.right or call.choice("side", (None, "left", "right")) == "right"
-    element = edges.element if is_float(edges.element) or not is_float(values.element) else values.element
-    edges, values = cast(rw, edges, element), cast(rw, values, element)
+    element = compared_element(edges, given)
+    edges, values = cast(rw, edges, element), operand(given, rw, element)
     shape, sizes = shape_of(values), shape_of(edges)
     edges = reshape(rw, edges, (*sizes[:-1], *((1,) if shape and len(sizes) > 1 else ()), sizes[-1]))
     before = compared_not(rw, edges, reshape(rw, values, (*shape, 1)), "Greater" if right else "GreaterOrEqual")
@@ -361,12 +375,12 @@ def searchsorted(call: Call, rw: Rewriter) -> Value:
 @TABLE("isin.Tensor_Tensor", "isin.Tensor_Scalar")
 def isin(call: Call, rw: Rewriter) -> Value:
     """Whether each number is among others."""
-    tests = call.get("test_elements")
-    if tests is None:
-        tests = number_like(rw, call.test_element, call.elements.element)
+    given = call.get("test_elements", call.get("test_element"))
+    element = compared_element(call.elements, given)
+    tests = operand(given, rw, element)
     tests = reshape(rw, tests, (math.prod(shape_of(tests)),))
-    apart = reshape(rw, call.elements, (*shape_of(call.elements), 1))
-    same = rw.emit("top.Compare", apart, cast(rw, tests, apart.element), mode="Equal")
+    apart = reshape(rw, cast(rw, call.elements, element), (*shape_of(call.elements), 1))
+    same = rw.emit("top.Compare", apart, tests, mode="Equal")
     made = rw.emit("top.Reduce", same, axes=(len(shape_of(apart)) - 1,), keepdims=False, mode="ReduceAny")
     return rw.emit("top.LogicalNot", made) if call.invert else made
 

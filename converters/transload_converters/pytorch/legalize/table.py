@@ -46,8 +46,9 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..schemas import NARROW, Argument, schema_of
 
 __all__ = [
-    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "is_complex",
-    "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "shape_together", "splat", "wide",
+    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "compared_element",
+    "is_complex", "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "shape_together",
+    "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -357,7 +358,10 @@ def pairs(first: Sequence[Any], second: Sequence[Any], what: str) -> list[tuple[
 
 
 def common_element(*values: Value | None) -> Type:
-    """The element type in which PyTorch computes with tensors: the widest of the highest kind; scalars decide by kind alone."""
+    """The element type in which PyTorch computes with tensors: the widest of the highest kind; scalars decide by kind alone.
+
+    Of two types neither of which holds the other's numbers it is one that holds both's: f32 of f16 and bf16, i16 of ui8 and i8.
+    """
     best: tuple[int, int, int, Type] | None = None
     for value in values:
         if value is None:
@@ -365,13 +369,37 @@ def common_element(*values: Value | None) -> Type:
         element = value.element
         kind = 0 if element == BOOL else 1 if isinstance(element, IntegerType) else 2
         rank = (kind, 1 if value.rank else 0, dtype_of(element).itemsize, element)
-        if best is not None and rank[:2] == best[:2] and {element, best[3]} == set(NARROW):
-            rank = (2, rank[1], 4, F32)
+        if best is not None and rank[:2] == best[:2]:
+            element = _holding_both(best[3], element)
+            rank = (kind, rank[1], dtype_of(element).itemsize, element)
         if best is None or rank[:3] > best[:3]:
             best = rank
     if best is None:
         return F32
     return best[3]
+
+
+def _holding_both(first: Type, second: Type) -> Type:
+    """The second of two element types of a kind, or, where it does not hold all of the first's numbers, one that holds both's."""
+    if {first, second} == set(NARROW):
+        return F32
+    if isinstance(first, IntegerType) and isinstance(second, IntegerType) and first.unsigned != second.unsigned:
+        unsigned, signed = (first, second) if first.unsigned else (second, first)
+        if unsigned.width >= signed.width:
+            return IntegerType(min(2 * unsigned.width, 64))
+    return second
+
+
+def compared_element(value: Value, other: Any) -> Type:
+    """The element type in which PyTorch compares a tensor with another, or with a number. Truth values are numbers there."""
+    if isinstance(other, Value):
+        element = common_element(value, other)
+        return IntegerType(8) if element == BOOL else element
+    if isinstance(other, float) and not is_float(value.element):
+        return F32
+    if value.element == BOOL:
+        return IntegerType(8 if isinstance(other, bool) else 64)
+    return value.element
 
 
 # --- making values

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import complex_numbers, ends, layers, numbers, others, tensors, vision
+from . import complex_numbers, corners, ends, layers, numbers, others, tensors, vision
 from .spec import DTYPES, Case, Cases, Dt
 
 __all__ = ["RECORDED", "all_cases", "computed", "recorded"]
@@ -23,7 +23,7 @@ RECORDED = Path(__file__).with_name("recorded.npz")
 def all_cases() -> list[Case]:
     """All of them, in order."""
     cases = Cases()
-    for family in (numbers, tensors, layers, vision, others, complex_numbers, ends):
+    for family in (numbers, tensors, layers, vision, others, complex_numbers, ends, corners):
         family.fill(cases)
     return cases.all
 
