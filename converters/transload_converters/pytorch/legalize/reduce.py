@@ -241,11 +241,11 @@ def cumsum(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("cumprod.default", "logcumsumexp.default", "cummax.default", "cummin.default")
 def running(call: Call, rw: Rewriter) -> list[Value]:
-    """Running products and extremes, of each element with all before it: a triangle of them."""
-    value = cast(rw, call.self, call.element)
+    """Running products and extremes, of each element with all before it: a triangle of them; and the last places of extremes."""
+    value = cast(rw, call.self, IntegerType(8) if call.element == BOOL else call.element)
     shape = shape_of(value)
     if not shape:
-        return [value, rw.constant(np.int64(0))][: len(call.op.results)]
+        return [cast(rw, value, call.element), rw.constant(np.int64(0))][: len(call.op.results)]
     axis, size = axis_of(call.dim, len(shape)), shape[axis_of(call.dim, len(shape))]
     if size > 512:
         raise Unsupported(f"runs over {size} elements", "up to 512 can be converted")
@@ -254,15 +254,30 @@ def running(call: Call, rw: Rewriter) -> list[Value]:
     table = reshape(rw, rows, (*shape_of(rows)[:-1], 1, size))
     seen = rw.constant(tables.tri(size, dtype=bool).reshape(*(1,) * (len(shape) - 1), size, size))
     neutral: float = {"cumprod": 1, "cummax": _least(value.element), "cummin": _most(value.element)}.get(call.base, -math.inf)
-    table = rw.emit("top.Where", seen, table, number_like(rw, neutral, value.element))
+    known = rw.emit("top.Where", seen, table, number_like(rw, neutral, value.element))
     mode = {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}.get(call.base, "ReduceLogSumExp")
     back = [order.index(i) for i in range(len(shape))]
-    made = permute(rw, rw.emit("top.Reduce", table, axes=(len(shape),), keepdims=False, mode=mode), back)
+    made = rw.emit("top.Reduce", known, axes=(len(shape),), keepdims=True, mode=mode)
+    flat = permute(rw, reshape(rw, made, shape_of(rows)), back)
     if len(call.op.results) < 2:
-        return [made]
-    which = rw.emit("top.Arg", table, axis=len(shape), keepdims=False, mode="ArgMax" if call.base == "cummax" else "ArgMin",
-                    select_last_index=True, element=I64)
-    return [made, permute(rw, which, back)]
+        return [flat]
+    here = rw.emit("top.LogicalAnd", seen, _same(rw, table, made))
+    return [cast(rw, flat, call.element), permute(rw, _last_place(rw, here), back)]
+
+
+def _same(rw: Rewriter, a: Value, b: Value) -> Value:
+    """Whether numbers are equal, or both none."""
+    equal = rw.emit("top.Compare", a, b, mode="Equal")
+    if not is_float(a.element):
+        return equal
+    return rw.emit("top.LogicalOr", equal, rw.emit("top.LogicalAnd", *(rw.emit("top.IsNaN", each) for each in (a, b))))
+
+
+def _last_place(rw: Rewriter, here: Value) -> Value:
+    """The last place in each row of truth values where one is true; 0 where none is."""
+    *rest, size = shape_of(here)
+    places = rw.emit("top.Where", here, rw.constant(tables.arange(size, dtype=np.int32)), number_like(rw, 0, I32))
+    return cast(rw, rw.emit("top.Reduce", places, axes=(len(rest),), keepdims=False, mode="ReduceMax"), I64)
 
 
 def _least(element: Type) -> float:
@@ -363,7 +378,11 @@ def quantile(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("mode.default")
 def most_frequent(call: Call, rw: Rewriter) -> list[Value]:
-    """The number that is there most often, the least of several, and the last place where it is."""
+    """The number that is there most often, the least of several, and the last place where it is; NaN only where all are.
+
+    PyTorch counts what is equal side by side when the numbers are sorted, and NaN, which sorting does not move, keeps equal ones
+    apart, or not, by where it stands: that is not followed.
+    """
     value, shape = call.self, shape_of(call.self)
     if not shape:
         return [value, rw.constant(np.int64(0))]
@@ -377,14 +396,15 @@ def most_frequent(call: Call, rw: Rewriter) -> list[Value]:
     counts = rw.emit("top.Reduce", cast(rw, pairs, I32), axes=(len(shape),), keepdims=False, mode="ReduceSum")
     last = len(shape) - 1
     most = rw.emit("top.Reduce", counts, axes=(last,), keepdims=True, mode="ReduceMax")
-    greatest = rw.emit("top.Reduce", work, axes=(last,), keepdims=True, mode="ReduceMax")
+    there = work  # NaN is equal to none, so that it counts for nothing beside numbers
+    if is_float(work.element):
+        there = rw.emit("top.Where", rw.emit("top.IsNaN", work), number_like(rw, -math.inf, work.element), work)
+    greatest = rw.emit("top.Reduce", there, axes=(last,), keepdims=True, mode="ReduceMax")
     often = rw.emit("top.Where", rw.emit("top.Compare", counts, most, mode="Equal"), work, greatest)
     least = rw.emit("top.Reduce", often, axes=(last,), keepdims=True, mode="ReduceMin")
-    places = rw.emit("top.Where", rw.emit("top.Compare", work, least, mode="Equal"),
-                     rw.constant(tables.arange(size, dtype=np.int32)), number_like(rw, 0, I32))
-    place = rw.emit("top.Reduce", places, axes=(last,), keepdims=True, mode="ReduceMax")
+    place = _last_place(rw, rw.emit("top.Compare", work, least, mode="Equal"))
     sizes = (*shape[:axis], *((1,) if call.keepdim else ()), *shape[axis + 1 :])
-    return [cast(rw, reshape(rw, least, sizes), value.element), cast(rw, reshape(rw, place, sizes), I64)]
+    return [cast(rw, reshape(rw, least, sizes), value.element), reshape(rw, place, sizes)]
 
 
 @TABLE("histc.default")

@@ -11,6 +11,7 @@ _NAN, _INF = float("nan"), float("inf")
 
 def fill(cases: Cases) -> None:
     _types_that_meet(cases)
+    _places(cases)
 
 
 def _types_that_meet(cases: Cases) -> None:
@@ -34,3 +35,17 @@ def _types_that_meet(cases: Cases) -> None:
         cases.add("isin.Tensor_Scalar", whole, 2.5, invert=invert)
         cases.add("isin.Tensor_Scalar", t(3, values=(1, 2.5, 3)), 2.5, invert=invert)
         cases.add("isin.Tensor_Scalar", whole, 2, invert=invert)
+
+
+def _places(cases: Cases) -> None:
+    """Where running extremes are that are the ends of their type, and the most frequent number beside NaN."""
+    rows = [t(2, 4, values=(-_INF, -_INF, 1, -_INF, _INF, _INF, _NAN, -_INF)), t(2, 4, values=(_NAN, _NAN, 1, _NAN, 3, 3, 2, 3)),
+            t(2, 4, d="f16", values=(-_INF, -_INF, 1, 1, _INF, _INF, 2, -_INF)),
+            t(4, d="i8", values=(-128, -128, 1, -128)), t(4, d="i8", values=(127, 127, 1, 127)),
+            t(4, d="ui8", values=(0, 0, 1, 0)), t(4, d="i1", values=(0, 0, 1, 0)), t(4, d="i1", values=(1, 1, 0, 1))]
+    for each in rows:
+        for name in ("cummax", "cummin"):
+            cases.add(f"{name}.default", each, -1)
+    cases.add("cummax.default", t(4, 3, d="i8", lo=-1, hi=1), 0)
+    cases.add("mode.default", t(2, 4, values=(1, 1, 2, _NAN, 3, 2, 3, _NAN)))
+    cases.add("mode.default", t(2, values=(_NAN, _NAN)))
