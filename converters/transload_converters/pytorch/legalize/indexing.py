@@ -76,7 +76,9 @@ def gather(call: Call, rw: Rewriter) -> Value:
     if not shape:
         return expand_to(rw, value, shape_of(indices))
     axis = axis_of(call.dim, len(shape))
-    return rw.emit("top.GatherElements", value, _from_front(rw, indices, shape[axis]), axis=axis)
+    places = _from_front(rw, indices, shape[axis])
+    made = rw.emit("top.GatherElements", value, reshape(rw, places, shape_of(places) or (1,)), axis=axis)
+    return reshape(rw, made, shape_of(places))
 
 
 @TABLE("take.default", stored="carried")
@@ -192,8 +194,7 @@ def scatter(call: Call, rw: Rewriter) -> Value:
     source = cast(rw, given, value.element) if isinstance(given, Value) else splat(rw, given, shape_of(indices), value.element)
     if 0 in shape_of(indices):
         return value
-    if not shape:
-        value, indices, source = (reshape(rw, each, (1,)) for each in (value, indices, source))
+    value, indices, source = (reshape(rw, each, shape_of(each) or (1,)) for each in (value, indices, source))
     sizes = shape_of(indices)
     if shape_of(source) != sizes:
         source = rw.emit("top.Slice", source, offset=(0,) * len(sizes), ends=sizes, steps=(1,) * len(sizes))
@@ -246,14 +247,15 @@ def _mean(call: Call, rw: Rewriter, sums: Value, places: Value, axis: int) -> Va
 @TABLE("index_add.default", "index_copy.default", "index_fill.int_Scalar", "index_fill.int_Tensor", "index_reduce.default")
 def index_write(call: Call, rw: Rewriter) -> Value:
     """Slices of a dimension written, or combined with those there."""
-    value, shape = call.self, shape_of(call.self)
+    value = reshape(rw, call.self, shape_of(call.self) or (1,))
+    shape = shape_of(value)
     axis = axis_of(call.dim, len(shape))
     places = reshape(rw, call.index, (math.prod(shape_of(call.index)),))
     sizes = [*shape[:axis], shape_of(places)[0], *shape[axis + 1 :]]
     given = call.get("source", call.get("value"))
     if isinstance(given, Value):
         source = cast(rw, given, value.element)
-        source = expand_to(rw, source, sizes) if call.base == "index_fill" else source
+        source = expand_to(rw, source, sizes) if call.base == "index_fill" else reshape(rw, source, shape_of(source) or (1,))
     else:
         source = splat(rw, given, sizes, value.element)
     if call.get("alpha", 1) != 1:
@@ -262,7 +264,7 @@ def index_write(call: Call, rw: Rewriter) -> Value:
                      [sizes[axis] if i == axis else 1 for i in range(len(shape))])
     spread = expand_to(rw, column, sizes)
     how = {"index_add": "add", "index_reduce": call.get("reduce")}.get(call.base)
-    return _combined(call, rw, value, spread, source, axis, how)
+    return reshape(rw, _combined(call, rw, value, spread, source, axis, how), shape_of(call.self))
 
 
 @TABLE("select_scatter.default", "slice_scatter.default")

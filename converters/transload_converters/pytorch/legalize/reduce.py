@@ -306,7 +306,8 @@ def sort(call: Call, rw: Rewriter) -> list[Value]:
     """All along a dimension in order; equal numbers stay in order."""
     value, shape = call.self, shape_of(call.self)
     if not shape:
-        return [value, rw.constant(np.int64(0))] if call.base == "sort" else [rw.constant(np.int64(0))]
+        results = [value, rw.constant(np.int64(0))]
+        return results[1:] if call.base == "argsort" else results[: len(call.op.results)]
     axis = axis_of(call.get("dim", 0), len(shape))
     work = cast(rw, value, IntegerType(8)) if value.element == BOOL else value
     values, places = rw.emit("top.TopK", work, axis=axis, k=shape[axis], largest=bool(call.get("descending", False)))
@@ -320,14 +321,13 @@ def ranked(call: Call, rw: Rewriter) -> list[Value]:
     value, shape = call.self, shape_of(call.self)
     if call.base == "nanmedian":
         raise Unsupported("leaves out what is no number", "median can be converted")
+    if not shape:
+        return [value, rw.constant(np.int64(0))][: len(call.op.results)]
     if call.overload == "default" and call.base == "median":
         value, axis = reshape(rw, value, (math.prod(shape),)), 0
     else:
         axis = axis_of(call.dim, len(shape))
-    size = shape_of(value)[axis] if shape else 1
-    k = call.k if call.base == "kthvalue" else (size + 1) // 2
-    if not shape:
-        return [value, rw.constant(np.int64(0))][: len(call.op.results)]
+    k = call.k if call.base == "kthvalue" else (shape_of(value)[axis] + 1) // 2
     results = [slice_along(rw, part, axis, k - 1, k) for part in rw.emit("top.TopK", value, axis=axis, k=k, largest=False)]
     if call.base == "median" and is_float(value.element):
         wrong = rw.emit("top.IsNaN", value)

@@ -348,14 +348,13 @@ def glu(call: Call, rw: Rewriter) -> Value:
        "special_softmax.default", "special_log_softmax.default")
 def softmax(call: Call, rw: Rewriter) -> Value:
     """Softmax and its logarithm; a row of -inf gives zeros where it is safe."""
-    value, element = wide(rw, cast(rw, call.self, call.element))
-    if not value.rank:
-        return rw.emit("top.Sub", value, value) if "log" in call.base else rw.emit("top.Exp", rw.emit("top.Sub", value, value))
+    given, element = wide(rw, cast(rw, call.self, call.element))
+    value = reshape(rw, given, shape_of(given) or (1,))
     axis = axis_of(call.dim, value.rank)
     made = rw.emit("top.Softmax", value, axis=axis, log="log" in call.base or None)
     if call.base == "_safe_softmax":
         made = without_dead_rows(rw, made, value, axis)
-    return cast(rw, made, element)
+    return reshape(rw, cast(rw, made, element), shape_of(given))
 
 
 def without_dead_rows(rw: Rewriter, made: Value, scores: Value, axis: int) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .spec import Cases, t
+from .spec import Cases, Dt, t
 
 __all__ = ["fill"]
 
@@ -12,6 +12,7 @@ _NAN, _INF = float("nan"), float("inf")
 def fill(cases: Cases) -> None:
     _types_that_meet(cases)
     _places(cases)
+    _scalars(cases)
 
 
 def _types_that_meet(cases: Cases) -> None:
@@ -49,3 +50,32 @@ def _places(cases: Cases) -> None:
     cases.add("cummax.default", t(4, 3, d="i8", lo=-1, hi=1), 0)
     cases.add("mode.default", t(2, 4, values=(1, 1, 2, _NAN, 3, 2, 3, _NAN)))
     cases.add("mode.default", t(2, values=(_NAN, _NAN)))
+
+
+def _scalars(cases: Cases) -> None:
+    """Tensors of no dimension, and subscripts of none."""
+    for d in ("f32", "f16", "i64", "i8"):
+        one = t(d=d, values=(3,))
+        for name in ("msort.default", "median.default"):
+            cases.add(name, one)
+        for name in ("sort.default", "argsort.default", "median.dim", "cummax.default", "cumprod.default", "cumsum.default"):
+            cases.add(name, one, *(() if "sort" in name else (0,)))
+        cases.add("kthvalue.default", one, 1)
+        cases.add("median.default", t(1, d=d))
+        cases.add("index_add.default", one, 0, t(1, d="i64", values=(0,)), one)
+        cases.add("index_add.default", one, 0, t(d="i64", values=(0,)), one, alpha=2)
+        cases.add("index_copy.default", one, 0, t(1, d="i64", values=(0,)), t(d=d, values=(5,)))
+        cases.add("index_fill.int_Scalar", one, -1, t(1, d="i64", values=(0,)), 7)
+        cases.add("index_fill.int_Tensor", one, 0, t(d="i64", values=(0,)), t(d=d, values=(7,)))
+        cases.add("gather.default", t(3, d=d), 0, t(d="i64", values=(2,)))
+        cases.add("scatter.value", t(3, d=d), 0, t(d="i64", values=(2,)), 5)
+        cases.add("scatter.src", t(3, d=d), 0, t(d="i64", values=(2,)), one)
+        cases.add("scatter_add.default", t(3, d=d), 0, t(d="i64", values=(1,)), one)
+        cases.add("scatter.src", one, 0, t(d="i64", values=(0,)), one)
+    for d in ("f32", "f16"):
+        for name in ("softmax.int", "log_softmax.int"):
+            cases.add(name, t(d=d, values=(3,)), 0)
+        cases.add("_softmax.default", t(d=d, values=(_NAN,)), 0, False)
+        cases.add("_safe_softmax.default", t(d=d, values=(-_INF,)), 0)
+    cases.add("cummin.default", t(d="i1", values=(1,)), 0)
+    cases.add("softmax.int", t(d="f16", values=(3,)), 0, dtype=Dt("f32"))
