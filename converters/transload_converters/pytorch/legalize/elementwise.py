@@ -263,7 +263,7 @@ def where(call: Call, rw: Rewriter) -> Value:
 def masked_fill(call: Call, rw: Rewriter) -> Value:
     """A number where the mask is true."""
     given = call.value
-    filled = cast(rw, given, call.element) if isinstance(given, Value) else number_like(rw, given, call.element)
+    filled = cast(rw, given, call.element) if isinstance(given, Value) else number_like(rw, given, call.element, cut=True)
     return rw.emit("top.Where", cast(rw, call.mask, BOOL), filled, call.self)
 
 

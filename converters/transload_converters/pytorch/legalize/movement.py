@@ -21,6 +21,7 @@ from .table import (
     axes_of,
     axis_of,
     cast,
+    number_in,
     pairs,
     permute,
     reshape,
@@ -528,4 +529,4 @@ def pad(call: Call, rw: Rewriter) -> Value:
         return value
     if _MODES[mode] != "constant":
         return rw.emit("top.Pad", value, paddings=paddings, mode=_MODES[mode])
-    return padded(rw, value, paddings, call.value or 0)
+    return padded(rw, value, paddings, number_in(call.value or 0, value.element, cut=True))

@@ -47,8 +47,8 @@ from ..schemas import NARROW, Argument, schema_of
 
 __all__ = [
     "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "compared_element",
-    "is_complex", "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of", "shape_together",
-    "splat", "wide",
+    "is_complex", "number_in", "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of",
+    "shape_together", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
@@ -442,21 +442,28 @@ def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Val
         raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
     if min(shape, default=0) < 0:
         raise Unsupported(f"makes a tensor of the sizes {list(shape)}")
-    if isinstance(element, IntegerType) and element != BOOL and isinstance(number, float):
-        if not math.isfinite(number):
-            raise Unsupported(f"{number} is none of {element}, which the tensor is of")
-        number = int(number)
-    return rw.constant(Dense(SplatData(number, tuple(shape), dtype_of(element)), TensorType(tuple(shape), element)))
+    data = SplatData(number_in(number, element, cut=True), tuple(shape), dtype_of(element))
+    return rw.constant(Dense(data, TensorType(tuple(shape), element)))
 
 
-def number_like(rw: Rewriter, number: Any, element: Type) -> Value:
-    """A constant of rank 0 of an element type."""
-    try:
-        if isinstance(element, IntegerType) and isinstance(number, float) and (not math.isfinite(number) or number % 1):
-            raise ValueError
-        return rw.constant(np.array(number, dtype_of(element)), element=element)
-    except (OverflowError, ValueError):  # an integer out of range, no number
-        raise Unsupported(f"{number} is none of {element}, which the tensor is of") from None
+def number_like(rw: Rewriter, number: Any, element: Type, cut: bool = False) -> Value:
+    """A constant of rank 0 of an element type (`number_in`)."""
+    return rw.constant(np.array(number_in(number, element, cut), dtype_of(element)), element=element)
+
+
+def number_in(number: Any, element: Type, cut: bool = False) -> Any:
+    """A number as one of an element type; of one that is out of the range of integers its bits, as in PyTorch: 44 of ui8 for 300.
+
+    A fraction is refused of integers or, where something is filled with the number (`cut`), left away.
+    """
+    if not isinstance(element, IntegerType):
+        return number
+    if element == BOOL:
+        return bool(number)
+    if not math.isfinite(number) or (number % 1 and not cut):
+        raise Unsupported(f"{number} is none of {element}, which the tensor is of")
+    least, _ = element.range
+    return (int(number) - least) % (1 << element.width) + least
 
 
 def is_float(element: Type) -> bool:

@@ -326,8 +326,8 @@ def threshold(call: Call, rw: Rewriter) -> Value:
 
 def _replaced(rw: Rewriter, measure: Value, bound: float, number: float, value: Value) -> Value:
     """`value`, but `number` where `measure` is at or below a bound."""
-    within = rw.emit("top.Compare", measure, number_like(rw, bound, measure.element), mode="LessOrEqual")
-    return rw.emit("top.Where", within, number_like(rw, number, value.element), value)
+    within = rw.emit("top.Compare", measure, number_like(rw, bound, measure.element, cut=True), mode="LessOrEqual")
+    return rw.emit("top.Where", within, number_like(rw, number, value.element, cut=True), value)
 
 
 @TABLE("glu.default", rounded="once")

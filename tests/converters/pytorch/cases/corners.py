@@ -13,6 +13,7 @@ def fill(cases: Cases) -> None:
     _types_that_meet(cases)
     _places(cases)
     _scalars(cases)
+    _numbers_outside(cases)
 
 
 def _types_that_meet(cases: Cases) -> None:
@@ -79,3 +80,30 @@ def _scalars(cases: Cases) -> None:
         cases.add("_safe_softmax.default", t(d=d, values=(-_INF,)), 0)
     cases.add("cummin.default", t(d="i1", values=(1,)), 0)
     cases.add("softmax.int", t(d="f16", values=(3,)), 0, dtype=Dt("f32"))
+
+
+def _numbers_outside(cases: Cases) -> None:
+    """Numbers that a tensor of integers does not hold, which PyTorch takes as what its type makes of them."""
+    bytes_, signed = t(4, d="ui8", values=(44, 0, 1, 253)), t(4, d="i8", values=(-1, 5, 44, -128))
+    for name in ("eq", "ne", "lt", "ge"):
+        for number in (300, -3, True):
+            cases.add(f"{name}.Scalar", bytes_, number)
+        cases.add(f"{name}.Scalar", signed, 255)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "__and__", "__or__", "__xor__"):
+        cases.add(f"{name}.Scalar", signed, 255)
+        cases.add(f"{name}.Scalar", bytes_, -2)
+    for name in ("rsub", "add", "sub", "mul"):
+        cases.add(f"{name}.Scalar", bytes_, -3)
+        cases.add(f"{name}.Scalar", signed, 200)
+    cases.add("sub.Tensor", bytes_, t(4, d="ui8"), alpha=-1)
+    cases.add("masked_fill.Scalar", bytes_, t(4, d="i1"), -1)
+    cases.add("masked_fill.Scalar", t(4, d="i64"), t(4, d="i1"), 2.5)
+    cases.add("masked_fill.Scalar", t(4, d="i1"), t(4, d="i1"), 2.5)
+    cases.add("threshold.default", t(4, d="i32", values=(-1, 5, 1, 0)), 0.5, 0.0)
+    cases.add("threshold.default", t(4, d="i32", values=(-1, 5, 1, 0)), 1.5, -2.5)
+    cases.add("scatter.value", bytes_, 0, t(2, d="i64", values=(0, 1)), -1)
+    cases.add("index_fill.int_Scalar", bytes_, 0, t(2, d="i64", values=(0, 1)), -1)
+    cases.add("full_like.default", bytes_, -1)
+    cases.add("constant_pad_nd.default", bytes_, [1, 1], -1)
+    cases.add("clamp.default", bytes_, -1, 50)
+    cases.add("where.ScalarOther", t(4, d="i1"), bytes_, -1)
