@@ -15,7 +15,7 @@ from transload_converters.pytorch.schemas import overwriting, schemas
 
 from .cases.record import all_cases, computed, recorded
 from .cases.run import distance, module_of, results_of
-from .cases.spec import Case, Cases, t
+from .cases.spec import DTYPES, Case, Cases, Dt, t
 from .conftest import LIVE
 
 FAMILIES: dict[str, list[Case]] = defaultdict(list)
@@ -80,6 +80,18 @@ def test_no_differences_leave_a_tensor_as_it_is(dtype: str) -> None:
     cases.add("diff.default", t(3, 5, d=dtype), 0, -1, t(3, 1, d=dtype), t(3, 2, d=dtype))
     x = cases.all[0].make()["self"]
     np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [x])), cases.all[0])[0], x)
+
+
+@pytest.mark.parametrize(("given", "wanted"), [
+    ("f32", "i16"), ("f32", "ui8"), ("f16", "ui8"), ("f64", "f32"), ("ui8", "f16"), ("ui8", "f32"), ("i16", "f32"),
+    ("i64", "f16")])
+def test_bits_of_floats_are_seen_as_narrower_and_wider_numbers(given: str, wanted: str) -> None:
+    """The lowest bits first, as memory has them. On the hub alone: TOSA has no such op."""
+    cases = Cases()
+    cases.add("view.dtype", t(2, 8, d=given), Dt(wanted))
+    x = cases.all[0].make()["self"]
+    seen = x.view(DTYPES[wanted])
+    np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [seen])), cases.all[0])[0], seen)
 
 
 @pytest.mark.parametrize(("op", "shape"), [

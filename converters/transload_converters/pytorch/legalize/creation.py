@@ -173,7 +173,7 @@ def cartesian_prod(call: Call, rw: Rewriter) -> Value:
 @TABLE("angle.default")
 def angle(call: Call, rw: Rewriter) -> Value:
     """The angle of real numbers: 0, or that of a half turn where they are negative."""
-    value = call.self
+    value = cast(rw, call.self, call.element)
     negative = rw.emit("top.Compare", value, number_like(rw, 0, value.element), mode="Less")
     pi, zero = (number_like(rw, n, call.element) for n in (math.pi, 0.0))
     return rw.emit("top.Where", negative, pi, rw.emit("top.Where", rw.emit("top.IsNaN", value), value, zero))

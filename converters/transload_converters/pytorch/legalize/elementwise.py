@@ -276,7 +276,8 @@ def clamp(call: Call, rw: Rewriter) -> Value:
     if numbers and is_float(element):
         least, most = -math.inf if low is None else float(low), math.inf if high is None else float(high)
         return rw.emit("top.Clip", value, min=least, max=most)
-    for limit, name in ((low, "top.Max"), (high, "top.Min")):
+    names = ("top.LogicalOr", "top.LogicalAnd") if element == BOOL else ("top.Max", "top.Min")
+    for limit, name in zip((low, high), names, strict=True):
         if limit is not None:
             value = rw.emit(name, value, operand(limit, rw, element))
     return value

@@ -58,7 +58,7 @@ def dot(call: Call, rw: Rewriter) -> Value:
 def outer(call: Call, rw: Rewriter) -> Value:
     """All products of two vectors."""
     a, b = (cast(rw, value, call.element) for value in (call.self, call.vec2))
-    return rw.emit("top.Mul", reshape(rw, a, (*shape_of(a), 1)), b)
+    return rw.emit("top.LogicalAnd" if call.element == BOOL else "top.Mul", reshape(rw, a, (*shape_of(a), 1)), b)
 
 
 def _where_scaled(call: Call) -> str:
@@ -72,9 +72,12 @@ def addmm(call: Call, rw: Rewriter) -> Value:
     """`beta * self + alpha * (a @ b)`."""
     pairs = {"addmm": ("mat1", "mat2"), "_addmm_activation": ("mat1", "mat2"), "addmv": ("mat", "vec"), "addr": ("vec1", "vec2")}
     a, b = (call.get(name) for name in pairs.get(call.base, ("batch1", "batch2")))
-    if call.base == "addr":
-        a, b = reshape(rw, a, (*shape_of(a), 1)), reshape(rw, b, (1, *shape_of(b)))
     first, alpha, beta = call.self, call.alpha, call.beta
+    if call.base == "addr":
+        first, a, b = (cast(rw, each, call.element) for each in (first, a, b))
+        a, b = reshape(rw, a, (*shape_of(a), 1)), reshape(rw, b, (1, *shape_of(b)))
+        if call.element == BOOL and alpha and beta:
+            return rw.emit("top.LogicalOr", first, rw.emit("top.LogicalAnd", a, b))
     if call.base == "addmm" and alpha == beta == 1 and len(shape_of(first)) == 1:
         return rw.emit("top.MatMul", a, b, first)
     made = rw.emit("top.MatMul", a, b)
@@ -141,7 +144,7 @@ def attention(call: Call, rw: Rewriter) -> list[Value]:
         key, value = (_repeated(rw, each, shape_of(query)[-3]) for each in (key, value))
     *_, places, size = shape_of(query)
     keys = shape_of(key)[-2]
-    scale = 1.0 / math.sqrt(size) if call.scale is None else float(call.scale)
+    scale = 1.0 / math.sqrt(max(size, 1)) if call.scale is None else float(call.scale)
     scores = rw.emit("top.MatMul", query, key, right_transpose=True)
     scores = rw.emit("top.MulConst", scores, const_val=scale)
     mask = call.attn_mask

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import Value
+from transload.ir import IntegerType, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted, need_place, padded, wrapped_places
@@ -22,6 +22,7 @@ from .table import (
     axis_of,
     cast,
     number_in,
+    number_like,
     pairs,
     permute,
     reshape,
@@ -85,8 +86,28 @@ def view_as(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("view.dtype")
 def view_dtype(call: Call, rw: Rewriter) -> Value:
-    """The same bits as other numbers."""
-    return rw.emit("top.Bitcast", call.self, element=call.element)
+    """The same bits as other numbers: along the last dimension more narrower, or fewer wider ones, the lowest bits first."""
+    value, shape = call.self, shape_of(call.self)
+    old, new = (8 * dtype_of(element).itemsize for element in (value.element, call.element))
+    if old == new:
+        return rw.emit("top.Bitcast", value, element=call.element)
+    narrow, whole = IntegerType(min(old, new)), IntegerType(max(old, new))
+    count = whole.width // narrow.width
+    bits = rw.emit("top.Bitcast", value, element=IntegerType(old))
+    if old > new:
+        moved = [bits, *(rw.emit("top.ShiftRight", bits, number_like(rw, place * new, whole)) for place in range(1, count))]
+        parts = rw.emit("top.Pack", *(cast(rw, each, narrow) for each in moved), axis=len(shape))
+        made = reshape(rw, parts, (*shape[:-1], shape[-1] * count))
+    else:
+        if not shape or shape[-1] % count:
+            raise Unsupported(f"sees {list(shape)} numbers of {old} bits as such of {new}")
+        wide = rw.emit("top.BitwiseAnd", cast(rw, bits, whole), number_like(rw, (1 << old) - 1, whole))
+        wide = reshape(rw, wide, (*shape[:-1], shape[-1] // count, count))
+        made = reshape(rw, slice_along(rw, wide, len(shape), 0, 1), shape_of(wide)[:-1])
+        for place in range(1, count):
+            part = reshape(rw, slice_along(rw, wide, len(shape), place, place + 1), shape_of(made))
+            made = rw.emit("top.BitwiseOr", made, rw.emit("top.ShiftLeft", part, number_like(rw, place * old, whole)))
+    return made if made.element == call.element else rw.emit("top.Bitcast", made, element=call.element)
 
 
 @TABLE("flatten.using_ints", "ravel.default", stored="carried")
@@ -284,17 +305,18 @@ def _split(rw: Rewriter, value: Value, axis: int, sizes: Sequence[int]) -> list[
 def split(call: Call, rw: Rewriter) -> list[Value]:
     """Cut into parts of given sizes, of one size, or into so many."""
     axis = axis_of(call.dim, len(shape_of(call.self)), least=1)
-    size = shape_of(call.self)[axis]
+    size, nothing = shape_of(call.self)[axis], [0]
     if call.base == "chunk":
         _need_parts(call.chunks)
         step = max(-(-size // call.chunks), 1)
+        nothing *= call.chunks
     elif call.overload == "Tensor":
         step = call.split_size
     else:
         return _split(rw, call.self, axis, call.split_sizes if call.base == "split_with_sizes" else call.split_size)
     if step < 1:
         raise Unsupported(f"cuts dimension {axis} into parts of {step}")
-    return _split(rw, call.self, axis, [min(step, size - begin) for begin in range(0, size, step)] or [0])
+    return _split(rw, call.self, axis, [min(step, size - begin) for begin in range(0, size, step)] or nothing)
 
 
 def _need_parts(count: int) -> None:

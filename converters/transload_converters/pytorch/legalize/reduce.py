@@ -12,7 +12,20 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import slice_along
 
-from .table import AtenTable, Call, axes_of, axis_of, cast, is_float, number_like, permute, reshape, shape_of
+from .table import (
+    AtenTable,
+    Call,
+    axes_of,
+    axis_of,
+    cast,
+    common_element,
+    is_float,
+    number_like,
+    permute,
+    reshape,
+    shape_of,
+    splat,
+)
 
 __all__ = ["TABLE", "reduced"]
 
@@ -38,7 +51,7 @@ def total(call: Call, rw: Rewriter) -> Value:
     """Sum, mean or product, over all dimensions where none are given."""
     value = call.self
     rank = len(shape_of(value))
-    if call.base.startswith("nan"):
+    if call.base.startswith("nan") and is_float(value.element):
         wrong = rw.emit("top.IsNaN", value)
         value = cast(rw, rw.emit("top.Where", wrong, number_like(rw, 0.0, value.element), value), call.element)
         if call.base == "nanmean":
@@ -49,9 +62,17 @@ def total(call: Call, rw: Rewriter) -> Value:
     value = cast(rw, value, call.element)
     mode = {"mean": "ReduceMean", "prod": "ReduceProd"}.get(call.base, "ReduceSum")
     axes = axes_of(call.get("dim"), rank)
+    keep = call.get("keepdim", False)
     if mode == "ReduceMean" and any(shape_of(value)[axis] == 0 for axis in axes):
-        raise Unsupported("the mean of no numbers is not defined")
-    return reduced(rw, value, axes, call.get("keepdim", False), mode)
+        return _no_number(rw, value, axes, keep)
+    return reduced(rw, value, axes, keep, mode)
+
+
+def _no_number(rw: Rewriter, value: Value, axes: tuple[int, ...], keep: bool) -> Value:
+    """NaN, what means of no numbers are, in the shape of a reduction."""
+    shape = shape_of(value)
+    sizes = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
+    return splat(rw, math.nan, sizes, value.element)
 
 
 @TABLE("amax.default", "amin.default", "max.default", "min.default", stored="carried")
@@ -141,12 +162,14 @@ def variance(call: Call, rw: Rewriter) -> list[Value]:
     if correction is None:
         correction = 1 if call.get("unbiased", True) else 0
     count = math.prod(shape[axis] for axis in axes)
-    if count <= correction:
-        raise Unsupported(f"divides by {count - correction}: the variance of {count} numbers less {correction}")
+    if not count:
+        return [_no_number(rw, call.self, axes, keep)] * len(call.op.results)
     mean = rw.emit("top.Reduce", value, axes=axes, mode="ReduceMean")
     squares = rw.emit("top.Square", rw.emit("top.Sub", value, mean))
     made = rw.emit("top.Reduce", squares, axes=axes, keepdims=keep, mode="ReduceMean")
-    if correction:
+    if count <= correction:  # divided by 0: NaN of no difference, and infinite of any
+        made = rw.emit("top.Div", made, number_like(rw, 0, made.element))
+    elif correction:
         made = rw.emit("top.MulConst", made, const_val=count / (count - correction))
     made = rw.emit("top.Sqrt", made) if call.base.startswith("std") else made
     results = [cast(rw, made, element)]
@@ -193,7 +216,9 @@ def _power_norm(rw: Rewriter, sizes: Value, p: float, axes: tuple[int, ...], kee
 @TABLE("dist.default", "pairwise_distance.default")
 def distance(call: Call, rw: Rewriter) -> Value:
     """The p-norm of a difference."""
-    apart = rw.emit("top.Sub", call.get("self") or call.x1, call.get("other") or call.x2)
+    given = call.get("self") or call.x1, call.get("other") or call.x2
+    element = common_element(*given)
+    apart = cast(rw, rw.emit("top.Sub", *(cast(rw, each, element) for each in given)), call.element)
     axes: tuple[int, ...] = tuple(range(len(shape_of(apart))))
     keep = call.get("keepdim", False)
     if call.base == "pairwise_distance":
@@ -323,6 +348,8 @@ def ranked(call: Call, rw: Rewriter) -> list[Value]:
         raise Unsupported("leaves out what is no number", "median can be converted")
     if not shape:
         return [value, rw.constant(np.int64(0))][: len(call.op.results)]
+    if 0 in shape and call.overload == "default" and is_float(value.element):
+        return [_no_number(rw, value, tuple(range(len(shape))), False)]
     if call.overload == "default" and call.base == "median":
         value, axis = reshape(rw, value, (math.prod(shape),)), 0
     else:

@@ -38,13 +38,15 @@ def plain(call: Call, rw: Rewriter) -> Value:
         return value
     if name in _SAME_OF_INTEGERS and not is_float(value.element):
         return value
-    return rw.emit(f"top.{name}", value if name in _OF_INTEGERS else cast(rw, value, call.element))
+    return rw.emit(f"top.{name}", value if name in _OF_INTEGERS and value.element != BOOL else cast(rw, value, call.element))
 
 
 @TABLE("sign.default", "sgn.default")
 def sign(call: Call, rw: Rewriter) -> Value:
     """-1, 0 or 1: 0 of NaN, which is neither above nor below 0."""
     value = call.self
+    if value.element == BOOL:
+        return value
     made = rw.emit("top.Sign", value)
     if not is_float(value.element):
         return made

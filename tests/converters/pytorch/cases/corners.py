@@ -14,6 +14,9 @@ def fill(cases: Cases) -> None:
     _places(cases)
     _scalars(cases)
     _numbers_outside(cases)
+    _nothing(cases)
+    _truths(cases)
+    _mixed(cases)
 
 
 def _types_that_meet(cases: Cases) -> None:
@@ -107,3 +110,61 @@ def _numbers_outside(cases: Cases) -> None:
     cases.add("constant_pad_nd.default", bytes_, [1, 1], -1)
     cases.add("clamp.default", bytes_, -1, 50)
     cases.add("where.ScalarOther", t(4, d="i1"), bytes_, -1)
+
+
+def _nothing(cases: Cases) -> None:
+    """What is made of no numbers, or of one less than there are."""
+    for d in ("f32", "f16"):
+        none, one = t(3, 0, d=d), t(1, d=d, values=(1.5,))
+        cases.add("mean.dim", none, [1])
+        cases.add("mean.dim", none, [0, 1], True)
+        cases.add("mean.default", none)
+        cases.add("mean.dim", none, [0])
+        cases.add("median.default", t(0, d=d))
+        for name in ("var", "std", "var_mean", "std_mean"):
+            cases.add(f"{name}.dim", none, [1])
+            cases.add(f"{name}.dim", none, [1], True, True)
+            cases.add(f"{name}.dim", one, [0])
+            cases.add(f"{name}.correction", t(2, 3, d=d), [0], correction=2)
+            cases.add(f"{name}.correction", t(2, 3, d=d), [0], correction=3, keepdim=True)
+            cases.add(f"{name}.correction", t(d=d, values=(2,)))
+    attention = "scaled_dot_product_attention.default"
+    cases.add(attention, t(1, 3, 0), t(1, 3, 0), t(1, 3, 0))
+    cases.add("chunk.default", t(0, 3), 2, 0)
+    cases.add("chunk.default", t(3, 0), 3, 1)
+    cases.add("chunk.default", t(3, 2), 3, 1)
+
+
+def _truths(cases: Cases) -> None:
+    """Truth values where numbers are usual."""
+    one, other = t(4, d="i1", values=(1, 0, 1, 0)), t(4, d="i1", values=(1, 1, 0, 0))
+    for name in ("sign", "sgn", "square"):
+        cases.add(f"{name}.default", one)
+    for name in ("outer", "ger"):
+        cases.add(f"{name}.default", one, other)
+    cases.add("addr.default", t(4, 4, d="i1"), one, other)
+    for low, high in ((other, None), (None, other)):
+        cases.add("clamp.Tensor", one, low, high)
+    cases.add("clamp_min.Tensor", one, other)
+    cases.add("clamp_max.Tensor", one, other)
+    cases.add("pow.Tensor_Scalar", one, 2)
+
+
+def _mixed(cases: Cases) -> None:
+    """Tensors of one type with those of another, and integers where floats are usual."""
+    whole, half, full = t(4, d="i64"), t(4, d="f16"), t(4)
+    cases.add("nansum.default", t(3, 4, d="i64"), [1])
+    cases.add("nansum.default", t(3, 4, d="i1"))
+    cases.add("angle.default", t(4, d="i64", values=(1, -2, 0, 5)))
+    cases.add("angle.default", t(4, d="i1"))
+    cases.add("pairwise_distance.default", t(2, 4, d="i64"), t(2, 4, d="i64"))
+    cases.add("pairwise_distance.default", t(2, 4, d="i64"), t(2, 4, d="f16"))
+    cases.add("dist.default", half, full)
+    cases.add("dist.default", full, half, 3.0)
+    cases.add("outer.default", whole, half)
+    cases.add("addr.default", t(4, 4), whole, full)
+    cases.add("view.dtype", t(2, 4, d="ui8"), Dt("i16"))
+    cases.add("view.dtype", t(2, 4, d="i8"), Dt("i32"))
+    cases.add("view.dtype", t(2, 3, d="i32", lo=-2**31, hi=2**31 - 1), Dt("i16"))
+    cases.add("view.dtype", t(2, 3, d="i16", lo=-2**15, hi=2**15 - 1), Dt("ui8"))
+    cases.add("view.dtype", t(2, 3, d="i8"), Dt("ui8"))
