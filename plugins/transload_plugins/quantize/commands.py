@@ -126,7 +126,7 @@ def quantize(
     module, samples = opened(model, given)
     with going_through(samples) as clock:
         quantization = Quantization(quantize, settings, samples)
-        made = quantization(at_hub(module))
+        made = quantization(at_hub(module, quantizing=True))
     save(made, out)
     note_written(out)
     report = quantization.report()

@@ -246,3 +246,22 @@ def test_layers_are_named_saved_and_cut(cli: Cli, model: Path, samples: Path) ->
     assert code == 0 and list(transload.load("c.mlir").outputs) == ["residual"], out + err
     code, out, err = cli("quantize", model, *common, "--floats", "residul", "-o", "d.mlir")
     assert code == 2 and "no float tensor 'residul'" in err and "residual" in err and not Path("d.mlir").exists(), out + err
+
+
+def test_a_hybrid_model_is_prepared_as_convert_does(cli: Cli, model: Path, samples: Path) -> None:
+    """Weights of integers that LiteRT multiplies by rounded activations are floats to a quantizer."""
+    dynamic = ("--quantize", "dynamic", "--quantizer-option", "least=0", "--no-verify")
+    code, out, err = cli("convert", model, "-t", "tflite", *dynamic, "-o", "hybrid")
+    assert code == 0, out + err
+    hybrid = Path("hybrid", "digits_float.tflite")
+    code, out, err = cli("quantize", hybrid, "--data", samples, "-n", 8, "-o", "q.mlir")
+    assert code == 0, out + err
+    (name,) = transload.load(hybrid).inputs
+    shape = transload.load(hybrid).inputs[name].static_shape
+    given = [{name: image.reshape(shape)} for image in np.load(samples)[:8]]
+    at_once = transload.quantize(transload.load(hybrid), "int8", given)
+    assert [op.name for op in transload.load("q.mlir").ops()] == [op.name for op in at_once.ops()]
+    code, out, err = cli("calibrate", hybrid, "--data", samples, "-n", 8, "-o", "hybrid.table")
+    assert code == 0, out + err
+    code, out, err = cli("quantize", hybrid, "--table", "hybrid.table", "-o", "t.mlir")
+    assert code == 0, out + err
