@@ -451,7 +451,7 @@ class _Work:
 
         `corrected` says whether biases are going to be, by which both are then judged.
         """
-        if not observed(self.module):
+        if not observed(self.module) or not self.simulation.roots:  # all that there is stays float
             return
         simulation, before = self.simulation, (self.ranges, self.weights)
         shifts, noise = self._judged(samples, corrected)

@@ -132,6 +132,14 @@ def test_learning_needs_samples_and_ranges_of_its_own(network: Module, samples: 
         transload.quantize(network, "int8", samples[:4], calibration=table, learning=True)
 
 
+@pytest.mark.parametrize("options", [{"effort": "best"}, {"learning": True}, {"effort": "best", "layers": True}])
+def test_nothing_is_learned_where_all_stays_float(network: Module, samples: Samples, options: dict[str, Any]) -> None:
+    names = list(observed(network))
+    asked = {"layers": dict.fromkeys(names, "F32")} if "layers" in options else {"floats": names}
+    made = quantize_at_hub(network, "int8", samples[:8], {**options, **asked})
+    assert set(names) <= set(made.floats or {}) and "learned" not in made.report
+
+
 def test_best_tries_learning_unless_ranges_are_given(network: Module, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "STEPS", 3)
     made = quantize_at_hub(network, "int8", samples[:16], {**OPTIONS, "effort": "best"})
