@@ -24,8 +24,9 @@ __all__ = [
     "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers",
     "save_layers", "words_of"]
 
-FLOAT, WIDE = "F32", "INT16"
-MODES: Mapping[str, str] = {"F32": FLOAT, "F16": FLOAT, "BF16": FLOAT, "INT16": WIDE, "INT8": "INT8"}
+FLOAT, WIDE, NARROW = "F32", "INT16", "INT8"
+HALVES = ("F16", "BF16")
+MODES: Mapping[str, str] = {FLOAT: FLOAT, **dict.fromkeys(HALVES, FLOAT), WIDE: WIDE, NARROW: NARROW}
 """What a mode's word comes to: floats of 16 bits are wide ones among integers."""
 FLOAT8 = ("F8E4M3", "F8E5M2")
 """Words for products of floats of 8 bits (`float8`)."""
@@ -39,14 +40,28 @@ Floats = Mapping[str, str] | Iterable[str] | str | None
 """Tensors that are to stay float: a mapping to reasons, or names, as text with commas between."""
 
 
-def layers_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], dict[str, str]]:
-    """The names of layers that are to stay float, and of those that get 16 bits, with the reason. Raises `UsageError`.
+def layers_of(
+    asked: Layers | str | Path | None, module: Module, bits: int = 8,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The names of layers that are to stay float, and of those that get 16 bits, with the reason, where others have `bits`.
 
-    Those with floats of 8 bits are float among integers, too.
+    Those with floats of 8 bits are float among integers, too, and so are those with floats of 16 bits, of 32. Raises `UsageError`
+    for words that there are not, for names that the module does not have, and for fewer bits than the others have.
     """
     table, said = words_of(asked)
-    return tuple(  # type: ignore[return-value]
-        {name: f"{mode} says {said}" for name, mode in table.items() if MODES.get(mode, FLOAT) == held} for held in (FLOAT, WIDE))
+    check_tensors(module, table)
+    narrow = next((name for name, mode in table.items() if mode == NARROW), None)
+    if narrow is not None and bits > 8:
+        raise UsageError(f"layer {narrow!r} cannot be held in {NARROW} where others have {bits} bits",
+                         hint=f"a scheme of 8 bits, as int8, and {WIDE} of the others")
+    kept, wide = ({name: _reason(mode, said) for name, mode in table.items() if MODES.get(mode, FLOAT) == held}
+                  for held in (FLOAT, WIDE))
+    return kept, wide
+
+
+def _reason(mode: str, said: str) -> str:
+    """Why a layer is held in what it is; floats of 16 bits are a word for other tools."""
+    return f"{mode} says {said}" + (f", which is {FLOAT} among integers" if mode in HALVES else "")
 
 
 def words_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], str]:

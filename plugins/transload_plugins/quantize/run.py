@@ -109,9 +109,10 @@ def quantized(
     held, form = (islands, islands.form) if isinstance(islands, Held) else (None, islands)
     check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
-    module, (kept, wide) = _written_out(module), layers_of(layers)
+    module = _written_out(module)
+    kept, wide = layers_of(layers, module, scheme.activations.width)
     kept |= floats_of(floats, module)
-    check_tensors(module, (*kept, *wide))
+    check_tensors(module, kept)
     calibration = Calibration.of(calibration)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
                            quant_output=quant_output, rounds=rounds)

@@ -67,12 +67,28 @@ def test_tensors_stay_float_by_name(scheme: str, floats: object) -> None:
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"floats": "fra"}, "no float tensor 'fra'"), ({"layers": {"nowhere": "F32"}}, "no float tensor 'nowhere'"),
-    ({"layers": {"far": "INT4"}}, "cannot be held in 'INT4'")])
+    ({"layers": {"far": "INT4"}}, "cannot be held in 'INT4'"), ({"layers": {"nowhere": "INT8"}}, "no float tensor 'nowhere'"),
+    ({"layers": {"nowhere": "INT16"}}, "no float tensor 'nowhere'")])
 def test_names_and_words_that_there_are_not_are_refused(options: dict[str, object], message: str) -> None:
     module, samples = far_from_zero()
     with pytest.raises(UsageError, match=message) as caught:
         quantize_at_hub(module, "int8", samples, options)
     assert caught.value.hint
+
+
+def test_fewer_bits_than_the_scheme_has_are_refused() -> None:
+    module, samples = far_from_zero()
+    with pytest.raises(UsageError, match="'far' cannot be held in INT8 where others have 16 bits") as caught:
+        quantize_at_hub(module, "int16x8", samples, {"layers": {"far": "INT8"}})
+    assert "int8" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("word", ["F16", "BF16"])
+def test_floats_of_16_bits_are_told_as_what_they_become(word: str) -> None:
+    module, samples = far_from_zero()
+    made = quantize_at_hub(module, "int8", samples, {"layers": {"far": word}})
+    assert made.report["layers"] == {"far": "F32"} and made.floats is not None
+    assert made.floats["far"] == f"{word} says who called, which is F32 among integers"
 
 
 @pytest.mark.parametrize(("text", "message"), [

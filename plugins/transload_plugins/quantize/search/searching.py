@@ -35,7 +35,7 @@ from ..asked import need_floats
 from ..bias import corrections, with_biases
 from ..calibration import Calibration
 from ..groups import Groups
-from ..layers import FLOAT8, MODES, Layers, check_tensors, load_layers
+from ..layers import FLOAT8, MODES, Layers, check_tensors, words_of
 from ..measure import Sample
 from ..observe import observed
 from ..quantize import types_of
@@ -216,7 +216,7 @@ def _unzipped(pairs: Sequence[tuple[Sample, Any]]) -> tuple[list[Sample], list[A
 
 def _asked(units: Units, layers: Layers | str | Path | None, excepts: Sequence[str]) -> tuple[dict[str, str], list[str]]:
     """The units that have more bits from the beginning, and those that may get some. Raises `UsageError` for unknown names."""
-    table = load_layers(layers) if isinstance(layers, str | Path) else dict(layers or {})
+    table, _ = words_of(layers)
     check_tensors(units.module, table)
     _refuse_small_floats(table.values())
     names = [name for tensors in units.tensors.values() for name in tensors]
