@@ -41,7 +41,7 @@ from .costly import costly, nearer
 from .effort import EFFORT, options_for
 from .fills import has_far_numbers, without_far_numbers
 from .groups import rule_of
-from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, words_of
+from .layers import FLOAT, MODES, Floats, Layers, check_tensors, floats_of, need_agreement, words_of
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
 from .observe import can_be_quantized, observed
@@ -179,6 +179,7 @@ def _asked(
 ) -> tuple[dict[str, str], dict[str, Format]]:
     """The layers that stay as they are, each with the reason, and those that have a format of their own."""
     kept, formats = floats_of(floats, module), {}
+    need_agreement(kept, layers)
     words, said = words_of(layers)
     for name, word in words.items():
         if word in _BY_WORD:

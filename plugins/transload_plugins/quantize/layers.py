@@ -22,7 +22,7 @@ from .words import as_word, of_word
 
 __all__ = [
     "FLOAT", "FLOAT8", "MODES", "WIDE", "Floats", "Layers", "check_tensors", "floats_of", "layers_of", "load_layers",
-    "save_layers", "words_of"]
+    "need_agreement", "save_layers", "words_of"]
 
 FLOAT, WIDE, NARROW = "F32", "INT16", "INT8"
 HALVES = ("F16", "BF16")
@@ -79,6 +79,14 @@ def floats_of(asked: Floats, module: Module) -> dict[str, str]:
         return dict(asked)
     names = names_among([asked], observed(module)) if isinstance(asked, str) else asked or ()
     return dict.fromkeys(names, "as the caller asked")
+
+
+def need_agreement(floats: Collection[str], layers: Layers | str | Path | None) -> None:
+    """`UsageError` for a tensor that is to stay float by its name, and to be held in something else by a quantize table."""
+    table, said = words_of(layers)
+    for name in floats:
+        if (mode := table.get(name, FLOAT)) not in (FLOAT, *HALVES):
+            raise UsageError(f"{name!r} is to stay float, and {said} says {mode} of it", hint="leave one of them out")
 
 
 def check_tensors(module: Module, asked: Collection[str]) -> None:

@@ -46,7 +46,7 @@ from .groups import Groups
 from .histogram import Histogram
 from .islands import FINE, Form, Held, Islands, find, unlike
 from .kept import islands_of, kept_float, nothing_quantized
-from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of
+from .layers import FLOAT, WIDE, Floats, Layers, check_tensors, floats_of, layers_of, need_agreement
 from .learning import free_of, learned
 from .measure import Sample, Spread, some_of
 from .names import with_our_names
@@ -111,8 +111,10 @@ def quantized(
     check_learning(learning, samples is not None, calibration is not None, resume)
     module = _written_out(module)
     kept, wide = layers_of(layers, module, scheme.activations.width)
-    kept |= floats_of(floats, module)
-    check_tensors(module, kept)
+    named = floats_of(floats, module)
+    check_tensors(module, named)
+    need_agreement(named, layers)
+    kept |= named
     calibration = Calibration.of(calibration)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
                            quant_output=quant_output, rounds=rounds)
@@ -424,6 +426,7 @@ class _Work:
         if found:
             self.islands += found
             self.floats |= found
+            self.wide = {name: why for name, why in self.wide.items() if name not in found}
             self._simulation = self._measured = None
 
     def _leaves_integers(self, islands: Mapping[str, str]) -> bool:

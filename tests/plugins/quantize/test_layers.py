@@ -83,6 +83,15 @@ def test_fewer_bits_than_the_scheme_has_are_refused() -> None:
     assert "int8" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(("scheme", "word"), [("int8", "INT16"), ("int8", "INT8"), ("int8", "F8E4M3"), ("f8e4m3", "F8E5M2")])
+def test_a_table_does_not_contradict_what_stays_float(scheme: str, word: str) -> None:
+    module, samples = far_from_zero()
+    with pytest.raises(UsageError, match=f"'far' is to stay float, and who called says {word} of it"):
+        quantize_at_hub(module, scheme, samples, {"floats": "far", "layers": {"far": word}})
+    made = quantize_at_hub(module, scheme, samples, {"floats": "far", "layers": {"far": "F32"}})
+    assert made.report["layers"]["far"] == "F32"
+
+
 @pytest.mark.parametrize("word", ["F16", "BF16"])
 def test_floats_of_16_bits_are_told_as_what_they_become(word: str) -> None:
     module, samples = far_from_zero()
