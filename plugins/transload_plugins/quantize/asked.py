@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,16 @@ from transload_hub.ops.rounding import WORDS
 from .islands import FINE, FORMS
 from .saved import Saved
 
-__all__ = ["check_asked", "check_learning", "need_known"]
+__all__ = ["check_asked", "check_learning", "keywords_of", "need_known"]
 
 _FLAGS = {"calibration": "--table"}
 """What options are called in commands, where they are called otherwise there."""
+
+
+def keywords_of(function: Callable[..., Any]) -> list[str]:
+    """The keywords of a function, which are a quantizer's options."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
 
 
 def need_known(what: str, options: Mapping[str, Any], known: Iterable[str]) -> None:

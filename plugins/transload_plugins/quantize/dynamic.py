@@ -10,7 +10,6 @@ Source: TensorFlow Lite, post-training dynamic range quantization; the size belo
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -29,7 +28,7 @@ from transload.verification.bounds import DYNAMIC
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.einsum import write_out_einsums
 
-from .asked import need_known
+from .asked import keywords_of, need_known
 from .groups import rule_of
 from .layers import Floats, check_tensors, floats_of
 from .measure import Sample
@@ -126,9 +125,7 @@ def _change(name: str, op: Op) -> tuple[int, int]:
 
 def dynamic(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
     """What the quantizer runs; options may be text. Samples are not looked at."""
-    parameters = inspect.signature(ranges_found_as_it_runs).parameters.values()
-    known = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
-    need_known("the quantizer dynamic", options, known)
+    need_known("the quantizer dynamic", options, keywords_of(ranges_found_as_it_runs))
     if "least" in options:
         options["least"] = typed("least", options["least"], int)
     return ranges_found_as_it_runs(module, **options)

@@ -11,7 +11,6 @@ Source: P. Micikevicius et al., "FP8 formats for deep learning", 2022; "OCP 8-bi
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,7 +32,7 @@ from transload_hub.simplify.einsum import write_out_einsums
 from transload_hub.simplify.recurrent import unroll_recurrent
 
 from . import calibration as calibrations
-from .asked import need_known
+from .asked import keywords_of, need_known
 from .bias import with_biases
 from .calibration import Calibration
 from .compensation import compensated_floats, moments_of
@@ -325,11 +324,9 @@ def by_format(format: Format) -> Callable[..., Quantized]:
 
     `effort`: "fast" does not round weights on samples; "best" has nothing else to try.
     """
-    known = [each.name for each in inspect.signature(held_in).parameters.values() if each.kind == each.KEYWORD_ONLY]
-
     def run(module: Module, samples: Iterable[Sample] | None = None, /, effort: str = "default", **options: Any) -> Quantized:
         options = options_for(effort, options, {"rounding": False})
-        need_known(f"the quantizer {format.name}", options, [*known, EFFORT])
+        need_known(f"the quantizer {format.name}", options, [*keywords_of(held_in), EFFORT])
         if "rounding" in options:
             options["rounding"] = typed("rounding", options["rounding"], bool)
         return held_in(begun(module), format, samples, **options)

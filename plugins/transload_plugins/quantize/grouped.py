@@ -20,16 +20,19 @@ from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 
+from .asked import check_asked, keywords_of, need_known
 from .calibration import Calibration, calibrate
 from .costly import Layer, costly
+from .effort import EFFORT
 from .groups import rule_of
 from .measure import Sample, some_of
 from .names import with_our_names
 from .observe import observed
-from .run import by_scheme
+from .requantize import begun
+from .run import by_scheme, quantized
 from .scheme import SCHEMES
 from .thresholds import Range
-from .weight_only import WeightScheme, by_weights
+from .weight_only import WeightScheme, by_weights, weight_options
 
 __all__ = ["w4a8"]
 
@@ -37,6 +40,8 @@ SCHEME = SCHEMES["w4a8"]
 IN_GROUPS = by_weights(WeightScheme(SCHEME.name, SCHEME.weights.width))
 SEARCHED = 4
 """Samples on which it is looked for what had better not be rounded."""
+OF_ACTIVATIONS = ("calibration", "method", "islands", "rounds")
+"""Options beside those of weights."""
 HALVES = {"once": "HalfToEven"}
 
 
@@ -45,14 +50,15 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
     `calibration`, `method` and `islands`: what costs most when it is rounded stays as it is, but for "none". Raises `UsageError`
     where these do."""
     if typed("q_group_size", options.get("q_group_size", 0), int) == 0:
+        need_known(f"the quantizer {SCHEME.name}", options, [*keywords_of(quantized), EFFORT, "q_group_size"])
         options.pop("q_group_size", None)
         return by_scheme(SCHEME)(module, samples, **options)
-    calibration, method = options.pop("calibration", None), options.pop("method", None)
-    islands, rounds = options.pop("islands", None), options.pop("rounds", None)
+    need_known(f"the quantizer {SCHEME.name} with q_group_size", options, [*weight_options(), *OF_ACTIVATIONS])
+    calibration, method, islands, rounds = (options.pop(name, None) for name in OF_ACTIVATIONS)
     if samples is None and calibration is None:
         raise UsageError("the ranges of activations are not known", hint="--data SAMPLES, or --table FILE; w4a16 needs neither")
-    if calibration is not None and method is not None:
-        raise UsageError("a table says the ranges, and a method would choose others", hint="leave one of them out")
+    module = begun(module)
+    check_asked(module, islands or "mixed", rounds, True, calibration is not None and method)
     made = IN_GROUPS(module, samples, **options)
     ranges = _ranges(made.module, samples, calibration, method)
     before = _rounded(made.module, made.report["weights"]["shared"], ranges, HALVES.get(str(rounds), "HalfAwayFromZero"))

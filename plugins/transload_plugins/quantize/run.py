@@ -30,7 +30,7 @@ from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
-from .asked import check_asked, check_learning, need_known
+from .asked import check_asked, check_learning, keywords_of, need_known
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, fixed_by, integers_at, join_casts, take_casts_off
 from .calibration import Calibration
@@ -574,8 +574,7 @@ def _refuse_unknown(
     what: str, function: Callable[..., Any], options: Mapping[str, Any], others: Sequence[str] = (),
 ) -> None:
     """`UsageError` for options that are no keywords of a function's, and none of `others`, which its caller takes."""
-    need_known(what, options, [*(parameter.name for parameter in inspect.signature(function).parameters.values()
-                                 if parameter.kind == parameter.KEYWORD_ONLY), *others])
+    need_known(what, options, [*keywords_of(function), *others])
 
 
 def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:

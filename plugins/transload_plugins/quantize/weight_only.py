@@ -10,7 +10,6 @@ Source: TPU-MLIR manual, 3.5, `q_group_size`; MLIR, `UniformQuantizedSubChannelT
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,7 @@ from transload.shell import quoted
 from transload_hub.simplify.constant_products import PRODUCT
 from transload_hub.simplify.einsum import write_out_einsums
 
-from .asked import need_known
+from .asked import keywords_of, need_known
 from .compensation import compensated, moments_of
 from .effort import EFFORT, best, options_for
 from .groups import rule_of
@@ -44,7 +43,8 @@ from .scaling import divided, scaled
 from .scheme import FEW, SHARES, held_as
 from .sums import places_of, summed
 
-__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "w4a16", "w8a16", "weights_held"]
+__all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "w4a16", "w8a16", "weight_options",
+    "weights_held"]
 
 FEWEST = 4
 """How many times a group may be smaller than asked for, where sizes do not divide, before a channel has one scale instead."""
@@ -295,16 +295,20 @@ def _grid_of(
 # --- as quantizers
 
 
+def weight_options() -> list[str]:
+    """The options of quantizers of weights alone."""
+    return [*keywords_of(weights_quantized), EFFORT]
+
+
 def by_weights(scheme: WeightScheme) -> Callable[..., Quantized]:
     """What a `Quantizer` runs for a scheme: `run(module, samples=None, **options)`; options may be text.
 
     `effort`: "fast" does not round on samples, "best" tries `PASSES` on samples held apart.
     """
-    parameters = [each for each in inspect.signature(weights_quantized).parameters.values() if each.kind == each.KEYWORD_ONLY]
     kinds = {"asymmetric": bool, "rounding": bool, "scaling": bool, "q_group_size": int, "few": int}
 
     def plain(module: Module, samples: Iterable[Sample] | None = None, /, **options: Any) -> Quantized:
-        need_known(f"the quantizer {scheme.name}", options, [*(each.name for each in parameters), EFFORT])
+        need_known(f"the quantizer {scheme.name}", options, weight_options())
         return weights_quantized(begun(module), scheme, samples, **{
             name: typed(name, value, kinds[name]) if name in kinds else value for name, value in options.items()})
 

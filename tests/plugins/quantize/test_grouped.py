@@ -216,3 +216,26 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(UsageError) as told:
         quantize_at_hub(module, "w4a4", given, {})
     assert "w4a8" in str(told.value.hint)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    ({"islands": "foo"}, "islands cannot be 'foo'"), ({"rounds": "foo"}, "products cannot be rounded by 'foo'"),
+    ({"calibration": {}, "method": "kl"}, "not chosen by 'kl'")])
+def test_words_are_checked_as_without_groups(options: dict[str, object], message: str) -> None:
+    module = at_hub(transload.load(DIGITS / "digits_float.onnx"))
+    given = [{"image": np.zeros((1, 1, 8, 8), np.float32)}]
+    for size in (0, 8):
+        with pytest.raises(UsageError, match=message):
+            quantize_at_hub(module, "w4a8", given, {"q_group_size": size, **options})
+
+
+def test_an_unknown_option_names_those_that_there_are() -> None:
+    module = at_hub(transload.load(DIGITS / "digits_float.onnx"))
+    given = [{"image": np.zeros((1, 1, 8, 8), np.float32)}]
+    with pytest.raises(UsageError, match="w4a8 with q_group_size has no option nonsense") as caught:
+        quantize_at_hub(module, "w4a8", given, {"q_group_size": 8, "nonsense": 1})
+    named = str(caught.value.hint)
+    assert all(word in named for word in ("islands", "rounds", "method", "calibration", "few", "asymmetric", "effort"))
+    with pytest.raises(UsageError, match="has no option nonsense") as caught:
+        quantize_at_hub(module, "w4a8", given, {"nonsense": 1})
+    assert "q_group_size" in str(caught.value.hint)
