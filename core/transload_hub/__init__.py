@@ -80,6 +80,8 @@ def register_passes(register: Any) -> None:
                   "Say of quantized ops that they round a scaled sum once, as models mean it that are quantized around floats."))
     register(Pass("plain-biases", f"{_HERE}.simplify.biases:plain_biases",
                   "Round biases that are finer than the products they are added to, as integer chips have them."))
+    register(Pass("biases-as-terms", f"{_HERE}.simplify.bias_terms:biases_as_terms",
+                  "Make biases of batches of products of so many bits or more terms of the sums, which are the same integers."))
     register(Pass("unroll-recurrent", f"{_HERE}.simplify.recurrent:unroll_recurrent",
                   "Write out recurrent layers of few steps: products, activations and sums for each."))
     register(Pass("write-out-einsums", f"{_HERE}.simplify.einsum:write_out_einsums",

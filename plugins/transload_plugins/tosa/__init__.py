@@ -52,7 +52,7 @@ def register_writers(register: Any) -> None:
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tosa", "top", "tosa", f"{_HERE}.lowering:TABLE",
-        before="plain-biases{bias=$bias},layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
+        before="plain-biases{bias=$bias},biases-as-terms{bits=16},layout{to=NHWC},tosa-fuse-fixed-point{int64=$int64},dce,"
                "tosa-narrow-integers{int64=$int64},tosa-narrow-doubles{f64=$f64},tosa-spell-out-blocks,"
                "tosa-spell-out-expm1,dce,tosa-make-signed,tosa-tabulate-islands",
         after="tosa-pack-weights{int4=$int4},tosa-strip-quantized,dce,tosa-canonicalize,cse,dce",

@@ -14,8 +14,8 @@ _HERE = "transload_targets.tflite"
 def register_conversions(register: Any) -> None:
     register(Conversion(
         "top-to-tfl", "top", "tfl", f"{_HERE}.lowering:TABLE",
-        before="tfl-narrow-doubles{f64=$f64},tfl-take-integers,plain-biases,layout{to=NHWC},spell-out-weights,dequantize-weights,dce,"
-               "tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-narrow-integers,tfl-check-types",
+        before="tfl-narrow-doubles{f64=$f64},tfl-take-integers,plain-biases,biases-as-terms,layout{to=NHWC},spell-out-weights,"
+               "dequantize-weights,dce,tfl-make-bytes-signed{bytes=$bytes},tfl-widen-narrow-types,tfl-narrow-integers,tfl-check-types",
         after="dce,tfl-fuse-activations,tfl-tidy,dce,tfl-keep-states,tfl-say-rounding{rounding=$rounding},"
               "tfl-check-operators{made=lowering}",
         doc="The hub to TensorFlow Lite: float, and quantized with the integers of LiteRT's reference kernels.",

@@ -40,7 +40,7 @@ def test_every_stage_and_pass_is_a_file_and_the_index_says_which(digits: Path, t
     assert [step["pass"] for stage in index["stages"] for step in stage["steps"]] == plan.passes
     named = {step["file"] for stage in index["stages"] for step in stage["steps"]} | {"01-read.mlir"}
     assert {file.name for file in (tmp_path / "steps").iterdir()} == named | {"constants.npz", "index.json"}
-    assert "04-top-to-tosa.17-cse.mlir" in named and "04-top-to-tosa.12-top-to-tosa.rewrites.mlir" in named
+    assert "04-top-to-tosa.18-cse.mlir" in named and "04-top-to-tosa.13-top-to-tosa.rewrites.mlir" in named
     last = transload.load(tmp_path / "steps" / index["stages"][4]["file"])
     assert print_module(last) == print_module(transload.lower(transload.load(digits)))
     assert f"this is a dump of {digits}, after pipeline" in last.notes[-1]

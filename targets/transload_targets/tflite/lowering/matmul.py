@@ -189,7 +189,8 @@ def _in_one_batch(rw: Rewriter, value: Value, batch: Sequence[int]) -> Value:
 
 def _check_quantized(op: MatMul) -> None:
     if op.bias is not None:
-        raise Unsupported("a batch of quantized products has no bias in LiteRT", f"add it behind; {left_float(op)}")
+        raise Unsupported(
+            "LiteRT adds no bias to a batch of quantized products, and no terms of the sums make this one", left_float(op))
     for value in (op.input, op.right, op.output):
         element = quant(value)
         if element is None or not element.per_tensor or element.storage not in (I8, UI8, I16):
