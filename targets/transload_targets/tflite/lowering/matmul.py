@@ -66,10 +66,14 @@ def matmul(op: MatMul, rw: Rewriter) -> Value:
     word = str(op.attribute("rounding")) if quant(op.output) is not None else "exact"
     if rw.options.get("rounding") == "litert":
         word = "exact" if op.right.rank == 2 and is_constant else "double"
-    if op.right.rank == 2 and not op.left_transpose and word == "exact":
-        return _layer(op, rw)
-    if op.right.rank == 2 and is_constant and not op.left_transpose and word == "double" and _suits_convolution(op):
-        return _as_convolution(op, rw)
+    value, turned = op.input, op.left_transpose and op.input.rank > 1
+    if turned and op.right.rank == 2 and is_constant and quant(op.output) is not None:
+        value, turned = _swapped(rw, value), False  # none of the operators of layers transposes its input
+    is_layer = op.right.rank == 2 and not turned
+    if is_layer and word == "exact":
+        return _layer(op, rw, value)
+    if is_layer and is_constant and word == "double" and _suits_convolution(op):
+        return _as_convolution(op, rw, value)
     return _batched(op, rw)
 
 
@@ -80,12 +84,12 @@ def _rows(op: MatMul, rw: Rewriter) -> Value:
     return op.right if op.right_transpose else _swapped(rw, op.right)
 
 
-def _layer(op: MatMul, rw: Rewriter) -> Value:
-    """FULLY_CONNECTED."""
+def _layer(op: MatMul, rw: Rewriter, value: Value) -> Value:
+    """FULLY_CONNECTED of `value`, the op's input as it is multiplied."""
     held = quant(op.right)
     if held is not None:
         need_narrow_weights(held)
-    value, weights = in_type_of_result(op, rw, op.input, _rows(op, rw))
+    value, weights = in_type_of_result(op, rw, value, _rows(op, rw))
     outputs, inputs = static_shape(weights)
     if value.rank == 1:
         value = reshape(rw, value, (1, inputs))
@@ -120,13 +124,13 @@ def _suits_convolution(op: MatMul) -> bool:
     return of_bytes or not element.per_tensor or op.bias is not None
 
 
-def _as_convolution(op: MatMul, rw: Rewriter) -> Value:
-    """CONV_2D over all rows, with a kernel of one element."""
-    value, weights = in_type_of_result(op, rw, op.input, _rows(op, rw))
+def _as_convolution(op: MatMul, rw: Rewriter, given: Value) -> Value:
+    """CONV_2D over all rows of `given`, the op's input as it is multiplied, with a kernel of one element."""
+    value, weights = in_type_of_result(op, rw, given, _rows(op, rw))
     outputs, inputs = static_shape(weights)
     count = math.prod(static_shape(value)) // inputs
     kernel = permuted_constant(rw, weights, (0, 1), (outputs, 1, 1, inputs))
-    bias = product_bias(rw, op.bias, value, weights, outputs, I64 if value is op.input else I32)
+    bias = product_bias(rw, op.bias, value, weights, outputs, I64 if value is given else I32)
     made = emit(
         rw, "conv_2d", reshape(rw, value, (1, count, 1, inputs)), kernel, bias, like=op.output, shape=(1, count, 1, outputs),
         padding="VALID", stride_h=1, stride_w=1, fused_activation_function=fused(op), **bias_type(value, bias))

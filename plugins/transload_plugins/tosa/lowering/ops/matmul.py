@@ -61,8 +61,11 @@ def _layer(op: MatMul, rw: Rewriter) -> Value | None:
     """The op as a 1x1 convolution; None where it is not a layer with a weight of rank 2."""
     x, w = op.input, op.right
     type_, total = quant(w), sum_of(x, w)
-    if w.rank != 2 or op.left_transpose or rw.constant_of(w) is None or total is None or sums_are_wider(op):
+    turned = op.left_transpose and x.rank > 1
+    if w.rank != 2 or rw.constant_of(w) is None or total is None or sums_are_wider(op) or (turned and type_ is None):
         return None
+    if turned:
+        x = _swapped(rw, x)
     if not op.right_transpose:
         if type_ is not None and type_.axis == 0:
             return None
