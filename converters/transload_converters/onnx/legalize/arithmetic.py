@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F32, I32, UI8, FloatType, IntegerType, Op, TensorType, Value, dtype_of
+from transload.ir import BOOL, F32, F64, I32, UI8, FloatType, IntegerType, Op, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
 
 from ..types import element_of
@@ -99,14 +99,63 @@ def extreme(op: Op, rw: Rewriter) -> Value:
 def power(op: Op, rw: Rewriter) -> Value:
     """Pow; base and exponent may have different types, the result has the base's."""
     base, exponent = need(op, 0), need(op, 1)
-    if base.element == exponent.element:
-        return rw.emit("top.Pow", base, exponent)
-    if isinstance(base.element, FloatType):
-        return rw.emit("top.Pow", base, cast(rw, exponent, base.element))
-    if isinstance(exponent.element, FloatType):  # an integer base: in the reals, then back
-        real = rw.emit("top.Pow", cast(rw, base, exponent.element), exponent)
-        return cast(rw, real, base.element)
-    return rw.emit("top.Pow", base, cast(rw, exponent, base.element))
+    element = _element_of_powers(rw, base, exponent)
+    raised_to = cast(rw, exponent, element) if isinstance(element, FloatType) else _as_narrow(rw, exponent, element)
+    return cast(rw, rw.emit("top.Pow", cast(rw, base, element), raised_to), base.element)
+
+
+_WHOLE_BITS = {"bf16": 8, "f16": 11, "f32": 24}
+"""How many bits whole numbers may have that floats all hold; of others 53."""
+
+
+def _element_of_powers(rw: Rewriter, base: Value, exponent: Value) -> FloatType | IntegerType:
+    """The type that a power is computed in: one that loses nothing of a float's exponent, nor of a base of 32 bits.
+
+    It is that of the base where that holds the exponent, as it most often does a constant.
+    """
+    of_base, of_exponent = base.element, exponent.element
+    assert isinstance(of_base, FloatType | IntegerType) and isinstance(of_exponent, FloatType | IntegerType)
+    held = rw.constant_of(exponent)
+    if held is not None and _holds(of_base, held):
+        return of_base
+    if isinstance(of_base, IntegerType):
+        return F64 if isinstance(of_exponent, FloatType) else of_base  # of floats in the reals, then back
+    if isinstance(of_exponent, IntegerType):
+        return of_base if of_exponent.width <= _WHOLE_BITS.get(of_base.name, 53) else F64
+    own, other = dtype_of(of_base).itemsize, dtype_of(of_exponent).itemsize
+    if own == other:
+        return of_base if of_base == of_exponent else F32
+    return of_base if own > other else of_exponent
+
+
+def _as_narrow(rw: Rewriter, exponent: Value, element: IntegerType) -> Value:
+    """An integer exponent in a type that may not hold it: one beyond is the outermost that is as even or odd.
+
+    Of 0, 1 and -1 these powers are the same, and of other bases no integer of the type.
+    """
+    given, held = exponent.element, rw.constant_of(exponent)
+    if not isinstance(given, IntegerType) or (held is not None and _holds(element, held)):
+        return cast(rw, exponent, element)
+    (least, most), (lowest, greatest) = element.range, given.range
+    if least <= lowest and greatest <= most:
+        return cast(rw, exponent, element)
+    inside = rw.emit("top.Min", exponent, scalar_like(rw, exponent, most - 1))
+    if lowest < least:
+        inside = rw.emit("top.Max", inside, scalar_like(rw, exponent, least))
+    narrow, two = cast(rw, inside, element), rw.constant(np.asarray(2, dtype_of(element)))
+    oddness = [rw.emit("top.FloorMod", value, two) for value in (cast(rw, exponent, element), narrow)]
+    return rw.emit("top.Add", narrow, rw.emit("top.Sub", *oddness))  # the limits are even, and nothing inside them changes
+
+
+def _holds(element: FloatType | IntegerType, numbers: np.ndarray) -> bool:
+    """Whether numbers of a type that is another stay what they are as elements of this one."""
+    with np.errstate(all="ignore"):
+        cast_ = numbers.astype(dtype_of(element))
+        if isinstance(element, IntegerType) and numbers.size:
+            least, most = element.range
+            if not bool(np.all((numbers >= least) & (numbers <= most))):
+                return False
+        return bool(np.array_equal(cast_.astype(numbers.dtype), numbers, equal_nan=numbers.dtype.kind == "f"))
 
 
 @TABLE("onnx.Mod")
