@@ -13,7 +13,7 @@ from .table import TfTable, attr, shape_of
 TABLE = TfTable()
 
 _FUNCTIONS = {
-    "Relu": "Relu", "Elu": "Elu", "Selu": "Selu", "Softplus": "Softplus", "Softsign": "Softsign", "Sigmoid": "Sigmoid",
+    "Relu": "Relu", "Elu": "Elu", "Softplus": "Softplus", "Softsign": "Softsign", "Sigmoid": "Sigmoid",
 }
 
 
@@ -33,6 +33,16 @@ for _name, _hub in _FUNCTIONS.items():
 def relu6(op: Op, rw: Rewriter) -> Value:
     """Relu6."""
     return rw.emit("top.Relu", op.operands[0], relu_limit=6.0)
+
+
+_SELU_SCALE = 1.0507009873554804934193349852946
+_SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
+
+
+@TABLE("Selu")
+def selu(op: Op, rw: Rewriter) -> Value:
+    """Selu, by its constants in full: ONNX's, which are those of the hub, are rounded to f32."""
+    return rw.emit("top.Selu", op.operands[0], alpha=_SELU_SCALE_ALPHA / _SELU_SCALE, gamma=_SELU_SCALE)
 
 
 @TABLE("LeakyRelu")
@@ -79,10 +89,6 @@ def _of_result(name: str) -> None:
 
 for _name in _OF_RESULT:
     _of_result(_name)
-
-
-_SELU_SCALE = 1.0507009873554804934193349852946
-_SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
 
 
 def _where(rw: Rewriter, tested: Value, mode: str, limit: float, yes: Value, no: Value) -> Value:

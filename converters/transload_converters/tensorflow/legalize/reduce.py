@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ml_dtypes
-
 from transload.errors import Unsupported
-from transload.ir import BOOL, I32, IntegerType, Op, Value, dtype_of
+from transload.ir import BOOL, F32, F64, I32, IntegerType, Op, Value
 from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along, splat
@@ -30,7 +28,16 @@ def reduction(op: Op, rw: Rewriter) -> Value:
     rank = len(shape_of(value))
     axes = axes_of(constant_ints(rw, op.operands[1], "the axes"), rank)
     keep = bool(attr(op, "keep_dims", False))
-    return reduce(rw, value, axes, keep, _MODES[op.name.removeprefix("tf.")])
+    mode = _MODES[op.name.removeprefix("tf.")]
+    if mode == "ReduceL2" and isinstance(value.element, IntegerType):
+        return _norm_of_integers(rw, value, value.element, axes, keep)
+    return reduce(rw, value, axes, keep, mode)
+
+
+def _norm_of_integers(rw: Rewriter, value: Value, element: IntegerType, axes: tuple[int, ...], keep: bool) -> Value:
+    """The root of a sum of squares that are all of the integers' own type, which they may go round, without what is broken."""
+    total = reduce(rw, rw.emit("top.Mul", value, value), axes, keep, "ReduceSum")
+    return cast(rw, rw.emit("top.Sqrt", cast(rw, total, F32 if element.width <= 16 else F64)), element)
 
 
 def reduce(rw: Rewriter, value: Value, axes: tuple[int, ...], keep: bool, mode: str) -> Value:
@@ -84,13 +91,14 @@ def cumulative_logsumexp(op: Op, rw: Rewriter) -> Value:
     """CumulativeLogsumexp: the logarithm of the running sum of exponentials, by the same steps."""
     value = op.operands[0]
     axis = axis_of(constant_int(rw, op.operands[1], "the axis"), len(shape_of(value)))
-    lowest = float(ml_dtypes.finfo(dtype_of(value.element)).min)
 
     def joined(build: Builder, value: Value, moved: Value) -> Value:
         high, low = build.emit("top.Max", value, moved), build.emit("top.Min", value, moved)
-        return build.emit("top.Add", high, build.emit("top.Log1p", build.emit("top.Exp", build.emit("top.Sub", low, high))))
+        same = build.emit("top.Compare", low, high, mode="Equal")  # as infinities may be, of which there is no difference
+        apart = build.emit("top.Where", same, scalar_like(build, low, 0), build.emit("top.Sub", low, high))
+        return build.emit("top.Add", high, build.emit("top.Log1p", build.emit("top.Exp", apart)))
 
-    return running(rw, value, axis, joined, lowest, float("-inf"), **_ways(op))
+    return running(rw, value, axis, joined, float("-inf"), **_ways(op))
 
 
 def _ways(op: Op) -> dict[str, bool]:

@@ -1,0 +1,54 @@
+"""Ops whose numbers TensorFlow computes in their own type, or to its ends; what it gives is written down here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import transload
+
+from tests.support.tensorflow_graphs import T, const, graph, node, placeholder, read_graph
+
+INF = np.inf
+
+
+def computed(op: str, x: np.ndarray, *operands: Any, **attributes: Any) -> np.ndarray:
+    """What the hub makes of an op of one input and constants."""
+    constants = [const(f"c{place}", np.asarray(value)) for place, value in enumerate(operands)]
+    made = node("y", op, "x", *(f"c{place}" for place in range(len(operands))), T=T(x.dtype.name), **attributes)
+    module = read_graph(graph(placeholder("x", x.shape, x.dtype.name), *constants, made))
+    (found,) = transload.run(transload.legalize(module), {"x": x}).values()
+    assert isinstance(found, np.ndarray) and found.dtype == x.dtype
+    return found
+
+
+def test_selu_of_f64_has_its_constants_in_full() -> None:
+    x = np.array([0.3, -0.7, 2.5])
+    wanted = [0.31521029620664415, -0.8850530455772053, 2.626752468388701]
+    np.testing.assert_allclose(computed("Selu", x), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("row", "ways", "wanted"), [
+    ([-INF, 1, 2], {}, [-INF, 1, 2.3132617]), ([-INF, 1, 2], {"exclusive": True}, [-INF, -INF, 1]),
+    ([-INF, -INF, 1], {}, [-INF, -INF, 1]), ([1, 2, -INF], {"reverse": True}, [2.3132617, 2, -INF]),
+    ([1, INF, 2, -INF], {}, [1, INF, INF, INF]), ([1, INF, 2, -INF], {"reverse": True}, [INF, INF, 2, -INF]),
+])
+def test_running_logarithms_of_sums_to_the_ends(dtype: str, row: list[float], ways: dict[str, bool], wanted: list[float]) -> None:
+    """What is infinitely little stays so where it is the first, where it was the least finite number."""
+    found = computed("CumulativeLogsumexp", np.array(row, dtype), np.int32(0), **ways)
+    np.testing.assert_allclose(found, np.array(wanted), rtol=2e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize(("dtype", "row", "wanted"), [
+    ("uint8", [3, 4, 100], 6), ("int8", [3, 4, 100], 6), ("uint16", [200, 100, 3], 223), ("int32", [60000, 40000, 3], 30083),
+    ("int64", [60000, 40000, 3], 72111),
+])
+def test_euclidean_norms_of_integers_are_of_squares_in_their_type(dtype: str, row: list[int], wanted: int) -> None:
+    assert computed("EuclideanNorm", np.array(row, dtype), np.array([0], np.int32)).item() == wanted
+
+
+def test_a_euclidean_norm_over_nothing_is_of_squares_too() -> None:
+    assert computed("EuclideanNorm", np.array([3, 17, 100, 255], np.uint8), np.zeros(0, np.int32)).tolist() == [3, 5, 4, 1]
