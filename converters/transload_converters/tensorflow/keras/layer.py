@@ -13,9 +13,10 @@ import numpy as np
 from transload import host
 from transload.errors import ReadError, TransloadError, Unsupported
 from transload.facts import FactTable
-from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Value
+from transload.ir import BF16, BOOL, F16, F32, F64, Dense, FloatType, Type, Value, dtype_of
 
 from .graph import Graph, Shape
+from .promotion import promoted
 
 __all__ = [
     "BROKEN", "CALLS", "LAYERS", "MAX_DEPTH", "Call", "Layer", "LayerRule", "LayerTable", "Variable", "LayerFault",
@@ -223,6 +224,12 @@ class Layer:
             raise _no_numbers(self.config.get("dtype"))
         return found
 
+    def stored(self) -> Type:
+        """The element type of the layer's weights: of policies that mix types f32."""
+        dtype = self.config.get("dtype")
+        config = dtype.get("config") if isinstance(dtype, Mapping) else {"name": dtype}
+        return F32 if isinstance(config, Mapping) and str(config.get("name")).startswith("mixed_") else self.element()
+
 
 def _no_numbers(dtype: Any) -> Unsupported:
     """Why a layer of a dtype policy, a name or a serialized one, is not read."""
@@ -259,8 +266,12 @@ class Call:
     `g` emits ops, `config` is the layer's, `arguments` are those beside the first ones, by name.
     """
 
-    def __init__(self, g: Graph, layer: Layer, masks: dict[Value, Value], arguments: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, g: Graph, layer: Layer, masks: dict[Value, Value], arguments: Mapping[str, Any] | None = None,
+        element: Type | None = None,
+    ) -> None:
         self.g, self.layer, self.masks = g, layer, masks
+        self.given_element = element
         self.config = Config(layer.config)
         self.read: set[str] = set()
         """The arguments that the rule asked for, and the entries of the config that an operation's did."""
@@ -270,7 +281,8 @@ class Call:
 
     @property
     def element(self) -> Type:
-        return self.layer.element()
+        """The element type that the call computes with: the layer's own, but in `apply_within` that of the layer outside."""
+        return self.given_element or self.layer.element()
 
     def floats(self, x: Value) -> Value:
         """A value as floats: integers and truth values become numbers of the layer's own type."""
@@ -355,6 +367,16 @@ class Call:
         """Call a layer inside; gives what it gives."""
         return call_layer(self.g, layer, inputs, arguments, self.masks)
 
+    def apply_within(self, layer: Layer, *inputs: Any) -> Any:
+        """Call a layer inside by nothing but its `call`, as Keras 3 has it: it computes with the type of this layer.
+
+        Weights are cast by a policy that has them in another type (`mixed_float16`) alone; beside others numbers meet them.
+        """
+        element = self.element
+        if layer.rule is not None and layer.rule.variables_of(layer.config) and self.layer.stored() == element:
+            element = promoted(np.zeros(0, dtype_of(element)), np.zeros(0, dtype_of(layer.stored())))
+        return call_layer(self.g, layer, inputs, {}, self.masks, element=element)
+
     @property
     def channels_first(self) -> bool:
         """Whether channels are the second dimension; Keras 1 says it by another name."""
@@ -395,7 +417,7 @@ def broken_words(error: Exception, config: Config | None = None) -> str:
 
 def call_layer(
     g: Graph, layer: Layer, positional: Sequence[Any], named: Mapping[str, Any], masks: dict[Value, Value],
-    outermost: bool = False,
+    outermost: bool = False, element: Type | None = None,
 ) -> Any:
     """Emit a call of a layer; what it gives, as its rule says it. The name of the outermost is no part of the names inside.
 
@@ -406,12 +428,12 @@ def call_layer(
         raise ReadError(f"layer {layer.name!r} is of class {layer.class_name!r}, which is not known here")
     outer, training = g.scope, g.training
     g.scope = "" if outermost else f"{outer}/{layer.name}" if outer else layer.name
-    call = Call(g, layer, masks)
+    call = Call(g, layer, masks, element=element)
     try:
         if rule.tensors:
             positional = [_as_tensors(g, item, numbers=True) for item in positional]
             named = {name: _as_tensors(g, item, numbers=name in _TENSORS) for name, item in named.items()}
-        call = Call(g, layer, masks, named)
+        call = Call(g, layer, masks, named, element)
         if g.keras < 3 and call.arguments.get("training") is not None:  # Keras 3 runs all as at inference, whatever a call says
             g.training = bool(call.arguments["training"])
         call.refuse_trained()

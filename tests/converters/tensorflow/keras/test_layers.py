@@ -114,3 +114,28 @@ def test_a_gate_comes_before_the_values_in_an_h5_file(tmp_path: Path, kind: str,
     older = h5_file(tmp_path / "m.h5", model, {"a": {f"{name}/kernel": kernel for name, kernel in kernels.items()}}, "3.15.1")
     (expected,), (found,) = (transload.run(transload.load(file), {"x": x}).values() for file in (newer, older))
     np.testing.assert_array_equal(found, expected)
+
+
+_WITHIN: dict[str, tuple[str, str, dict[str, Any], dict[str, list[int]]]] = {
+    "time_distributed": ("TimeDistributed", "Dense", {"units": 3}, {"layer/vars/0": [5, 3], "layer/vars/1": [3]}),
+    "spectral_normalization": (
+        "SpectralNormalization", "Dense", {"units": 3}, {"layer/vars/0": [5, 3], "layer/vars/1": [3], "vars/0": [1, 3]}),
+    "rnn": ("RNN", "SimpleRNNCell", {"units": 3}, {"cell/vars/0": [5, 3], "cell/vars/1": [3, 3], "cell/vars/2": [3]}),
+}
+"""Of each layer around another: its class, that of the one inside and its config, and the shapes of its weights."""
+
+
+@pytest.mark.parametrize("path", _WITHIN)
+@pytest.mark.parametrize(("outside", "inside", "element"), [
+    ("float32", "mixed_float16", "f32"), ("mixed_float16", "float32", "f16"), ("float32", "float16", "f32")])
+def test_what_lies_around_a_layer_gives_its_own_type(path: str, outside: str, inside: str, element: str) -> None:
+    """It was that of the layer inside, or refused where a cell has another type than its `RNN`."""
+    kind, part, config, shapes = _WITHIN[path]
+    held = entry(part, "p", dtype=inside, **config)
+    inner: dict[str, Any] = {"cell" if kind == "RNN" else "layer": held}
+    layer = entry(kind, "a", "x", dtype=outside, **inner)
+    stored = "float16" if inside == "float16" else "float32"
+    variables = {f"layers/{path}/{name}": (shape, stored) for name, shape in shapes.items()}
+    model = functional([input_entry("x", [1, 4, 5]), layer], ["x"], ["a"])
+    (type_,) = transload.load(text=archive(model, variables), format="keras").outputs.values()
+    assert str(type_).endswith(f"x{element}>")

@@ -131,7 +131,7 @@ def time_distributed(call: Call, x: Value, mask: Value | None = None) -> Value:
     if mask is not None:
         inner = shape_of(mask)[2:] or ((1,) * (steps.rank - 1) if g.keras >= 3 else ())
         call.set_mask(steps, g.reshape(mask, [shape[0] * shape[1], *inner]))
-    y = call.apply(call.part("layer"), steps)
+    y = (call.apply_within if g.keras >= 3 else call.apply)(call.part("layer"), steps)
     if not isinstance(y, Value):
         raise Unsupported("the layer of its steps gives several tensors")
     made = g.reshape(y, [*shape[:2], *shape_of(y)[1:]])
@@ -154,7 +154,7 @@ def _older_mask(call: Call, mask: Value | None, y: Value, made: Value) -> None:
 def spectral_normalization(call: Call, x: Value) -> Value:
     """The layer: its kernel was divided by its norm while it was trained."""
     y: Value = call.apply(call.part("layer"), x)
-    return y
+    return call.g.cast(y, x.element) if call.g.keras >= 3 else y
 
 
 @LAYERS.layer("Wrapper", parts=_wrapped)

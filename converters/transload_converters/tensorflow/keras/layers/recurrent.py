@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, F32, I64, TensorType, Value
+from transload.ir import BOOL, F16, F32, I64, TensorType, Type, Value
 from transload_hub import tables
 
 from ..graph import Graph, Shape, shape_of
-from ..layer import LAYERS, Call, Layer, flatten, snake
+from ..layer import LAYERS, Call, Layer, flatten, mapped, snake
 from .activations import activated
 from .convolution import convolve
 
@@ -28,11 +28,13 @@ Step = Callable[[Value, list[Value]], tuple[Value, list[Value]]]
 
 @dataclass
 class Cell:
-    """A cell at work: what it is given at each step, the shapes of its states, and its step."""
+    """A cell at work: what it is given at each step, its states, and its step."""
 
     inputs: Sequence[Value]
     states: Sequence[Shape]
     step: Step
+    elements: Sequence[Type]
+    """The element types of the states."""
 
 
 _DROPPED = ("dropout", "recurrent_dropout")
@@ -44,7 +46,7 @@ def cell_called(call: Call, x: Value, states: Any) -> Any:
     """A cell by itself, called for one step."""
     cell = cell_of(call, "", call.g.expand(x, 1))
     given = list(states) if isinstance(states, list | tuple) else [states]
-    y, after = cell.step(cell.inputs[0], given)
+    y, after = cell.step(cell.inputs[0], [call.g.cast(state, each) for state, each in zip(given, cell.elements, strict=True)])
     return y, after
 
 
@@ -53,7 +55,7 @@ def cell_of(call: Call, prefix: str, x: Value) -> Cell:
     if maker is None:
         raise Unsupported(f"its cell is of class {call.layer.class_name!r}, which is not known here")
     call.refuse_trained()
-    return maker(call, prefix, x)
+    return maker(call, prefix, call.g.cast(x, call.element))
 
 
 # --- layers
@@ -67,7 +69,19 @@ def recurrent(call: Call, x: Any, initial_state: Any = None, mask: Any = None) -
 @LAYERS.layer("RNN", parts=lambda config: [("cell", config["cell"])])
 def rnn(call: Call, x: Any, initial_state: Any = None, mask: Any = None) -> Any:
     """A layer of a cell that is a layer."""
-    return _run(call, call.inner("cell"), "", x, initial_state, mask)
+    made = _run(call, call.inner("cell"), "", x, initial_state, mask)
+    return _as_outside(call, made)
+
+
+def _as_outside(call: Call, made: Any) -> Any:
+    """What the layers or cells inside give, which compute with their own types, in that of the layer, as it is in Keras 3."""
+    def cast(value: Value) -> Value:
+        outside = call.g.cast(value, call.element)
+        if outside is not value:
+            call.set_mask(outside, call.mask(value))
+        return outside
+
+    return mapped(made, cast) if call.g.keras >= 3 else made
 
 
 def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mask: Any) -> Any:
@@ -91,7 +105,7 @@ def _run(call: Call, cell_call: Call, prefix: str, given: Any, initial: Any, mas
         outputs, last, states = _block_lstm(call, prefix, turned, states)
     else:
         turned_mask = g.reverse(mask, 1) if mask is not None and backward else mask
-        steps, states = _steps(call, cell_of(cell_call, prefix, turned), states, turned_mask, x)
+        steps, states = _steps(call, cell_of(cell_call, prefix, turned), states, turned_mask)
         last = steps[-1]
         outputs = g.stack(steps, 1) if sequences else last
     y = last
@@ -116,18 +130,19 @@ def _flat(states: Any) -> list[Value]:
     return [state for state in flatten(states) if state is not None]
 
 
-def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None, x: Value) -> tuple[list[Value], list[Value]]:
+def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None) -> tuple[list[Value], list[Value]]:
     """The outputs of all steps and the last states. A masked step gives what that before it gave, and changes no state."""
     g, outputs = call.g, list[Value]()
     if not cell.inputs:
         raise Unsupported("it is called with a sequence of no steps")
     if not states:
-        states = [g.constant(tables.zeros(shape), x.element) for shape in cell.states]
+        states = [g.constant(tables.zeros(shape), each) for shape, each in zip(cell.states, cell.elements, strict=True)]
     if [shape_of(state) for state in states] == [(len(cell.states), *cell.states[0])]:
         states = list(g.unstack(states[0], 0))  # a file of Keras 2 has several as one list of numbers
     if [shape_of(state) for state in states] != list(cell.states):
         raise Unsupported(f"it is given states of shapes {[list(shape_of(s)) for s in states]}, where "
                           f"{[list(shape) for shape in cell.states]} are needed")
+    states = [g.cast(state, each) for state, each in zip(states, cell.elements, strict=True)]
     masks = g.unstack(mask, 1) if mask is not None else (None,) * len(cell.inputs)
     for given, there in zip(cell.inputs, masks, strict=True):
         y, after = cell.step(given, states)
@@ -214,7 +229,7 @@ def simple_rnn(call: Call, prefix: str, x: Value) -> Cell:
         h = activated(call, g.AddV2(given, g.matmul(states[0], recurrence)))
         return h, [h]
 
-    return Cell(_products(call, x, kernel, bias), [(batch, units)], step)
+    return Cell(_products(call, x, kernel, bias), [(batch, units)], step, [x.element])
 
 
 @_recurrent("LSTM", "kernel", "recurrent_kernel", "bias:use_bias")
@@ -228,7 +243,7 @@ def lstm(call: Call, prefix: str, x: Value) -> Cell:
     def step(given: Value, states: list[Value]) -> tuple[Value, list[Value]]:
         return _lstm_step(call, g.AddV2(given, g.matmul(states[0], recurrence)), states[1], -1)
 
-    return Cell(_products(call, x, kernel, bias), [(batch, units)] * 2, step)
+    return Cell(_products(call, x, kernel, bias), [(batch, units)] * 2, step, [x.element] * 2)
 
 
 def _lstm_step(call: Call, z: Value, c: Value, axis: int) -> tuple[Value, list[Value]]:
@@ -270,7 +285,7 @@ def gru(call: Call, prefix: str, x: Value) -> Cell:
         h = g.AddV2(g.Mul(z, h), g.Mul(g.Sub(1.0, z), candidate))
         return h, [h]
 
-    return Cell(_products(call, x, kernel, first), [(batch, units)], step)
+    return Cell(_products(call, x, kernel, first), [(batch, units)], step, [x.element])
 
 
 def conv_lstm(call: Call, prefix: str, x: Value) -> Cell:
@@ -297,7 +312,7 @@ def conv_lstm(call: Call, prefix: str, x: Value) -> Cell:
         inner = convolve(g, "Conv", states[0], recurrence, ones, "SAME", ones, first, 4 * filters)
         return _lstm_step(call, g.AddV2(given, inner), states[1], 1 if first else -1)
 
-    return Cell(inputs, [(shape[0], *made)] * 2, step)
+    return Cell(inputs, [(shape[0], *made)] * 2, step, [x.element] * 2)
 
 
 def _cells(config: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
@@ -335,7 +350,8 @@ def stacked(call: Call, prefix: str, x: Value) -> Cell:
             after += new
         return given, after
 
-    return Cell(inputs, [shape for cell in made for shape in cell.states], step)
+    elements = [each for cell in made for each in cell.elements]
+    return Cell(inputs, [shape for cell in made for shape in cell.states], step, elements)
 
 
 def _one_step(g: Graph, x: Value) -> Value:
@@ -397,7 +413,7 @@ def bidirectional(call: Call, x: Any, initial_state: Any = None, mask: Any = Non
         for value in joined:
             call.set_mask(value, mask if mask is not None else call.mask(x))
     made = [*joined, *after, *more_after]
-    return made[0] if len(made) == 1 else made
+    return _as_outside(call, made[0] if len(made) == 1 else made)
 
 
 def _joined(g: Graph, mode: Any, forward: Value, backward: Value) -> list[Value]:
