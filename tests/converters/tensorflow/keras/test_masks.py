@@ -122,3 +122,17 @@ def test_a_model_is_given_a_mask_by_name(tmp_path: Path, kind: str) -> None:
     file = keras_file(tmp_path / "m.keras", functional(layers, ["x", "mask"], ["inner"]), {})
     found = transload.run(transload.load(file), {"x": FIRST, "mask": FIRST.any(-1)})
     np.testing.assert_allclose(found["inner"], MEAN[True], rtol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", ["h5", "keras"])
+def test_a_step_is_masked_by_the_number_that_is_given(tmp_path: Path, suffix: str) -> None:
+    """0.5 is not 0, though row 0 is what it takes."""
+    layers = [entry("Embedding", "e", input_dim=3, output_dim=2, mask_zero=True), entry("GlobalAveragePooling1D", "mean")]
+    table = np.array([[1, 10], [2, 20], [4, 40]], np.float32)
+    if suffix == "h5":
+        path = h5_file(tmp_path / "m.h5", sequential(*layers), {"e": {"embeddings": table}})
+    else:
+        path = keras_file(tmp_path / "m.keras", sequential(*layers), {"layers/embedding/vars/0": table})
+    module = transload.load(path, inputs={"e_input": (1, 3)})
+    (found,) = transload.run(module, {"e_input": np.array([[0.5, 1, 0]], np.float32)}).values()
+    np.testing.assert_array_equal(found, [[1.5, 15]])

@@ -71,7 +71,7 @@ def embedding(call: Call, x: Value) -> Value:
     indices = x if x.element in (I32, I64) else g.cast(x, I32)
     y = g.gather(table, indices)
     if call.option("mask_zero", False):
-        call.set_mask(y, g.NotEqual(indices, 0))
+        call.set_mask(y, g.NotEqual(x, 0))  # of the numbers as they are given, before they lose their fractions
     return y
 
 
