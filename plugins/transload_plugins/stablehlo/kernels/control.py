@@ -21,6 +21,7 @@ from ..dialect.call_forms import SPREADING, form_of, has_form
 from ..dialect.control import function_called
 from ..dialect.custom_call import function_of, gives_back, top_k_of
 from ..parallel import current_process
+from .elementwise import total_order
 from .movement import check_shape
 from .spreading import spread
 from .table import Array, exact_dtype, fit, kernel
@@ -153,8 +154,10 @@ def _called(op: CustomCall, inputs: tuple[Array, ...], meaning: Callable[[], Pla
             return fit(FUNCTIONS[known.capitalize()](x.astype(exact_dtype(x.dtype))), x.dtype)
     best = top_k_of(op)
     if best is not None:
-        places = best_places(inputs[0], *best)
-        return np.take_along_axis(inputs[0], places, -1), places.astype(np.int32)
+        (x,) = inputs
+        is_float = np.issubdtype(exact_dtype(x.dtype), np.floating)
+        places = best_places(total_order(x) if is_float else x, *best)
+        return np.take_along_axis(x, places, -1), places.astype(np.int32)
     return tuple(meaning().execute(inputs))
 
 

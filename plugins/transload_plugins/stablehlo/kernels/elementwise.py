@@ -425,7 +425,7 @@ _COMPARE: dict[str, Function] = {
 }
 
 
-def _total_order(x: Array) -> Array:
+def total_order(x: Array) -> Array:
     """Integers that are ordered as floats are in total order: -NaN < -inf < -0 < +0 < inf < NaN."""
     width = x.dtype.itemsize
     signed = np.dtype(f"i{width}").type
@@ -445,7 +445,7 @@ def compare(op: Compare, lhs: Array, rhs: Array) -> Array:
             return _complex_less(rhs, lhs) | ((lhs == rhs) if direction == "GE" else False)
         return _COMPARE[direction](lhs, rhs)
     if op.compare_type == "TOTALORDER" and is_float_dtype(lhs.dtype):
-        return _COMPARE[direction](_total_order(lhs), _total_order(rhs))
+        return _COMPARE[direction](total_order(lhs), total_order(rhs))
     return _COMPARE[direction](wide(lhs), wide(rhs))
 
 

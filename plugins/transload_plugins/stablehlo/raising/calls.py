@@ -42,9 +42,14 @@ def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
     k = op.attributes.get("k")
     if len(op.results) != 2 or not isinstance(k, int) or str(op.results[1].element) != "i32":
         raise Unsupported("is not of the form (values, places of i32)")
-    keys, marks = zeros_apart(rw, op.operands[0])
-    values, places = rw.emit("top.TopK", keys, axis=-1, k=k)
-    return zeros_again(rw, values, op.operands[0], marks), places
+    return _best(rw, op.operands[0], k)
+
+
+def _best(rw: Rewriter, x: Value, k: int, largest: bool = True) -> tuple[Value, Value]:
+    """The first elements of the last dimension, and their places, in an order in which -0 is less than 0."""
+    keys, mark = zeros_apart(rw, x)
+    values, places = rw.emit("top.TopK", keys, axis=-1, k=k, largest=largest)
+    return zeros_again(rw, values, x, mark), places
 
 
 @TABLE("stablehlo.custom_call")
@@ -58,8 +63,7 @@ def custom_call(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
         return [rw.emit(f"top.{known.capitalize()}", op.operands[0])]
     best = top_k_of(op)
     if best is not None:
-        k, largest = best
-        return list(rw.emit("top.TopK", op.operands[0], axis=-1, k=k, largest=largest))
+        return _best(rw, op.operands[0], *best)
     if name == "ApproxTopK":
         found = _approximate_top_k(op, rw)
         if found is not None:

@@ -29,7 +29,7 @@ CASES = [
 @pytest.mark.parametrize(("element", "bits", "numbers", "wanted"), CASES)
 def test_numbers_below_the_normal_ones(element: str, bits: str, numbers: list[float], wanted: list[float]) -> None:
     """Of f16 they were zeros, and of f32 through f16 those just below were the least normal one."""
-    type_, dtype = f"tensor<3x{element}>", dtype_of(parse_type(element))  # type: ignore[arg-type]
+    type_, dtype = f"tensor<3x{element}>", dtype_of(parse_type(element))
     module = raising.load(
         f"func.func @main(%x: {type_}) -> {type_} {{\n  %y = stablehlo.reduce_precision %x, format = {bits} : {type_}\n"
         f"  return %y : {type_}\n}}")

@@ -14,6 +14,12 @@ func.func @main(%x: tensor<2x6xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>) {
   %v, %i = chlo.top_k(%x, k = 4) : tensor<2x6xf32> -> (tensor<2x4xf32>, tensor<2x4xi32>)
   return %v, %i : tensor<2x4xf32>, tensor<2x4xi32>
 }"""
+CALLED = """
+func.func @main(%x: tensor<2x6xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>) {
+  %v, %i = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = 4 : i64, largest = true}, mhlo.version = 1 : i64}
+    : (tensor<2x6xf32>) -> (tensor<2x4xf32>, tensor<2x4xi32>)
+  return %v, %i : tensor<2x4xf32>, tensor<2x4xi32>
+}"""
 SORT = """
 func.func @main(%x: tensor<2x6xf32>) -> (tensor<2x6xf32>, tensor<2x6xi32>) {
   %i = stablehlo.iota dim = 1 : tensor<2x6xi32>
@@ -31,12 +37,12 @@ def _hub(text, element):
 
 
 @pytest.mark.parametrize("element", ["f32", "f16", "bf16", "f64"])
-@pytest.mark.parametrize("text", [TOP_K, SORT])
+@pytest.mark.parametrize("text", [TOP_K, CALLED, SORT])
 def test_a_negative_zero_is_less(text, element):
     x = NUMBERS.astype(dtype_of(parse_type(element)))
     module = _hub(text, element)
     values, places = transload.run(module, {transload.ir.input_names(module.main)[0]: x}).values()
-    largest = text is TOP_K
+    largest = text is not SORT
     for row, given in enumerate(x.astype(np.float64)):
         rank = [(np.isnan(v), 0 if np.isnan(v) else v, not np.signbit(v)) for v in given]
         wanted = sorted(range(6), key=lambda i: rank[i], reverse=False)
