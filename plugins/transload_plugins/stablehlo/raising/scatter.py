@@ -197,9 +197,7 @@ def _column_type(columns: Sequence[Value]) -> Any:
 
 
 def _signed(rw: Rewriter, x: Value) -> Value:
-    """Subscripts as i32 or i64; unsigned ones of 64 bits, of which none that is in range is as large, cut off before."""
-    if element_of(x).unsigned and element_of(x).width == 64:
+    """Subscripts as i32 or i64; unsigned ones of 32 and 64 bits, of which none that is in range is as large, cut off before."""
+    if element_of(x).unsigned and element_of(x).width >= 32:
         x = rw.emit("top.Min", x, like(rw, x, (1 << 31) - 1))
-    if element_of(x).unsigned and element_of(x).width == 32:
-        return cast(rw, x, I64)
     return as_subscripts(rw, x)

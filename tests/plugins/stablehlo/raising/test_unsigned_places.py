@@ -1,0 +1,28 @@
+"""Places of unsigned numbers, as JAX's `uint32` indices are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import transload
+
+from tests.plugins.stablehlo.raising import raising
+
+
+@pytest.mark.parametrize("element", ["ui8", "ui32"])
+def test_scatter_leaves_out_what_lies_beyond(element: str) -> None:
+    """Those of 32 bits may be as large as no number of TOSA's, and were refused there."""
+    module = raising.load(f"""func.func @main(%a: tensor<5xf32>, %i: tensor<2x1x{element}>, %u: tensor<2xf32>) -> tensor<5xf32> {{
+  %0 = "stablehlo.scatter"(%a, %i, %u) ({{
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }}) {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+       index_vector_dim = 1>}} : (tensor<5xf32>, tensor<2x1x{element}>, tensor<2xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}}""")
+    places = np.array([[1], [200]], np.uint8) if element == "ui8" else np.array([[1], [4000000000]], np.uint32)
+    arrays = [np.zeros(5, np.float32), places, np.ones(2, np.float32)]
+    top = transload.legalize(module)
+    for form in (module, top, transload.lower(top, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, arrays)[0], [0, 1, 0, 0, 0])
