@@ -227,6 +227,8 @@ class _Slices:
         x = cut(rw, x, [0] * x.rank, ends)
         one = self._one_slice(rw, x, starts)
         if one is not None:
+            if not self.mapped:  # as often as there are vectors
+                one = expand(rw, one, (*batch, *shape_of(one)))
             return self._placed(rw, one, batch)
         x = materialized(rw, x)
         if len(self.mapped) == 1 and not self.batching and self.sizes[self.mapped[0]] == 1:
@@ -237,7 +239,7 @@ class _Slices:
         return self._placed(rw, made, batch)
 
     def _one_slice(self, rw: Rewriter, x: Value, starts: Value) -> Value | None:
-        """The slice, if there is just one and its place is constant, as [windows.., rest..]."""
+        """The slice, if it is the same for all vectors and its place constant, as [windows.., rest..]."""
         known = held(rw, starts)
         if known is None or known.size != len(self.mapped) or self.batching:
             return None

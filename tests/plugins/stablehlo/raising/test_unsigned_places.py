@@ -1,4 +1,4 @@
-"""Places of unsigned numbers, as JAX's `uint32` indices are."""
+"""Places of unsigned numbers, as those of JAX with `uint32` are, and vectors of none."""
 
 from __future__ import annotations
 
@@ -26,3 +26,16 @@ def test_scatter_leaves_out_what_lies_beyond(element: str) -> None:
     top = transload.legalize(module)
     for form in (module, top, transload.lower(top, "tosa")):
         np.testing.assert_array_equal(raising.run(form, arrays)[0], [0, 1, 0, 0, 0])
+
+
+def test_gather_by_vectors_without_numbers() -> None:
+    """Each takes the same slice, from 0 on; of several there was one."""
+    module = raising.load("""func.func @main(%a: tensor<5xf32>) -> tensor<3x2xf32> {
+  %i = stablehlo.constant dense<> : tensor<3x0xi32>
+  %0 = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], start_index_map = [],
+       index_vector_dim = 1>, slice_sizes = array<i64: 2>} : (tensor<5xf32>, tensor<3x0xi32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}""")
+    top = transload.legalize(module)
+    for form in (module, top, transload.lower(top, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, [np.arange(5, dtype=np.float32)])[0], [[0, 1]] * 3)
