@@ -254,10 +254,22 @@ def _payloads(config: Json, folder: str) -> dict[str, Payload]:
     return found
 
 
-def _meta(entry: Json) -> TensorMeta:
-    element = ELEMENTS.get(entry["dtype"].integer())
+_COMPLEX_OF_HALVES = 9
+
+
+def _element(entry: Json) -> Type:
+    number = entry.integer()
+    if number == _COMPLEX_OF_HALVES:
+        raise ReadError(f"{entry.where}: {entry.path} is complex32, complex numbers of halves, which are not read",
+                        hint="compute in complex64: make floats of halves first")
+    element = ELEMENTS.get(number)
     if element is None:
-        raise entry["dtype"].wrong("the number of an element type that holds numbers")
+        raise entry.wrong("the number of an element type that holds numbers")
+    return element
+
+
+def _meta(entry: Json) -> TensorMeta:
+    element = _element(entry["dtype"])
     if entry["layout"].integer() != _STRIDED:
         raise entry["layout"].wrong(f"{_STRIDED}, of a dense tensor")
     sizes, strides = (tuple(map(_size, entry[key].each())) for key in ("sizes", "strides"))
@@ -335,10 +347,7 @@ def _argument(entry: Json, depth: int) -> Any:
     if kind in ("as_sym_ints", "as_sym_floats", "as_sym_bools"):
         return [_symbolic(each) for each in value.each()]
     if kind == "as_scalar_type":
-        element = ELEMENTS.get(value.integer())
-        if element is None:
-            raise value.wrong("the number of an element type that holds numbers")
-        return element
+        return _element(value)
     if kind in ("as_memory_format", "as_layout", "as_device"):
         return OMITTED
     if kind == "as_graph":

@@ -202,3 +202,12 @@ def test_scales_that_do_not_fit_their_tensor(scales: str, points: str, axis: int
     with pytest.raises(ConversionError, match=why) as caught:
         transload.lower(transload.load(text=text, format="mlir"), "tosa")
     assert caught.value.__cause__ is None
+
+
+def test_complex_numbers_of_halves_are_told_by_their_name(tmp_path: Path) -> None:
+    def change(document: Any) -> None:
+        next(iter(document["graph_module"]["graph"]["tensor_values"].values()))["dtype"] = 9
+
+    with pytest.raises(ReadError, match="is complex32, complex numbers of halves, which are not read") as caught:
+        transload.load(edited(tmp_path / "m.pt2", MODEL, change))
+    assert "damaged" not in str(caught.value)
