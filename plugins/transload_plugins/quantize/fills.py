@@ -64,7 +64,7 @@ def without_far_numbers(
 def lost_beside_fills(module: Module, ranges: Mapping[str, Range], bits: Callable[[str], int | None]) -> list[str]:
     """What is to be told of tensors that show a fill so far away that a step is greater than all that lies beside it.
 
-    `ranges` of tensors by name, and the `bits` that each is held in, None where it stays float.
+    `ranges` of tensors by name, and the `bits` that each is held in, None where it stays float, or becomes so again.
     """
     names, found = {value: name for name, value in observed(module).items()}, []
     for op in module.body_of_main:

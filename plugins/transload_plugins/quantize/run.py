@@ -502,7 +502,6 @@ class _Work:
         """
         result = quantize_module(self.module, self.scheme, self.ranges, self.floats, self.wide, self.weights,
                                  self.inputs, self.outputs)
-        self.told["notes"] += lost_beside_fills(self.module, self._calibrated, self._bits)
         small = with_layers_in(result, layers, self.ranges)
         write_out_squared_differences(result)
         self.told["notes"] += take_casts_off(result, self.inputs, self.outputs, self.floats, self.islands)
@@ -511,6 +510,7 @@ class _Work:
             round_all(result, rounds, anew=True)
         Pipeline.parse("dce").run(result)  # the float weights, casts that nobody takes
         verify(result)
+        self.told["notes"] += lost_beside_fills(self.module, self._calibrated, partial(self._bits, observed(result)))
         if not has_quantized(result):
             nothing = nothing_quantized(result, self.islands, self.inputs, self.outputs)
             self.told |= {"notes": [*self.told["notes"], *nothing], "nothing quantized": nothing}
@@ -519,9 +519,9 @@ class _Work:
         self._saved.finish()
         return Quantized(result, kept_float(result, self.floats), report, source, self.wide)
 
-    def _bits(self, name: str) -> int | None:
-        """How many bits a tensor is held in; None where it stays float."""
-        return None if name in self.floats else 16 if name in self.wide else self.scheme.activations.width
+    def _bits(self, left: Collection[str], name: str) -> int | None:
+        """How many bits a tensor is held in; None where it is to stay float, or is `left` so since nothing but moves it."""
+        return None if name in self.floats or name in left else 16 if name in self.wide else self.scheme.activations.width
 
     def make_room(self, samples: Sequence[Sample], seen: Mapping[str, Histogram]) -> None:
         """Let outputs reach farther than on the samples, where that costs next to nothing."""

@@ -232,3 +232,17 @@ def test_an_output_that_shows_its_fill_says_what_is_lost(islands: str, told: boo
     assert made.quantization is not None
     notes = [note for note in made.quantization.report["notes"] if "is filled with numbers as far as 1e+09" in note]
     assert len(notes) == told and all("islands=float leaves it float" in note for note in notes)
+
+
+def test_what_is_left_float_loses_nothing_beside_its_fill() -> None:
+    """What but picks floats is taken back to them: no note says that integers lose what they do not hold."""
+    g = Graph((1, 2, 6, 8))
+    kept = np.random.default_rng(1).random((1, 2, 6, 8)) > 0.4
+    kept[0, 0, 0] = False  # a place in fills alone shows how far they are
+    filled = g.Where(kept, g.inputs[0], np.array(-1e9, np.float32), location="a")
+    module = g.done(g.Arg(filled, axis=3, keepdims=False, mode="ArgMax"))
+    given = [{"x0": np.random.default_rng(i).standard_normal((1, 2, 6, 8)).astype(np.float32)} for i in range(4)]
+    made = transload.quantize(module, "int8", given)
+    assert made.quantization is not None and "top.Where" in [op.name for op in made.ops()]
+    notes = made.quantization.report["notes"]
+    assert any("nothing is quantized" in note for note in notes) and not any("is filled with" in note for note in notes), notes
