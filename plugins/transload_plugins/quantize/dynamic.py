@@ -52,6 +52,8 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     Weights of fewer numbers than `least` stay what they are, and so do those of layers that `floats` names, by what they compute.
     Raises `UsageError` for names that the module does not have, for weights that are no numbers, and where nothing is left.
     """
+    if least < 0:
+        raise UsageError(f"no weights are fewer than {least} numbers", hint="least=0 takes all")
     module = begun(module)
     result = module.clone()
     kept = floats_of(floats, module)

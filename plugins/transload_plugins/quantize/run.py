@@ -581,6 +581,9 @@ def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **optio
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
     module = _written_out(module)
+    if "floats" in options:
+        options["floats"] = floats_of(options["floats"], module)
+        check_tensors(module, options["floats"])
     if has_far_numbers(module):
         some, samples = some_of(samples, CORRECTED)
         module = without_far_numbers(module, some)

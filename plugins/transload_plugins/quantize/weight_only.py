@@ -92,6 +92,8 @@ def weights_quantized(
     """
     if q_group_size is not None and q_group_size < 0:
         raise UsageError(f"groups of {q_group_size} weights cannot be", hint="a size, or 0 for one scale an output channel")
+    if few < 0:
+        raise UsageError(f"no sum has fewer than {few} products", hint="few=0: none gets 8 bits for its sums")
     scheme = replace(scheme, group=scheme.group if q_group_size is None else q_group_size,
                      asymmetric=scheme.asymmetric if asymmetric is None else asymmetric)
     result = module.clone()

@@ -152,6 +152,8 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(UsageError, match="no layer of the model has weights") as told:
         quantize_at_hub(g.done(g.MatMul(g.inputs[0], g.random(4, 4))), "dynamic", None, {})
     assert "its 16 weights are fewer than 1024" in str(told.value.hint) and "least=0" in str(told.value.hint)
+    with pytest.raises(UsageError, match="fewer than -5 numbers"):
+        quantize_at_hub(network(), "dynamic", None, {"least": -5})
     with pytest.raises(UsageError, match="no option method"):
         quantize_at_hub(network(), "dynamic", None, {"method": "kl"})
     with pytest.raises(UsageError, match="activations of 4 bits") as told:

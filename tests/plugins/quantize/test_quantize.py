@@ -241,6 +241,9 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
         transload.quantize(hub, "int8", calibration=Calibration({}))
     with pytest.raises(UsageError, match="no float tensor 'nobody'"):
         transload.quantize(hub, "int8", samples[:1], floats={"nobody": ""})
+    for floats in ("nobody", ["nobody"], {"nobody": ""}):
+        with pytest.raises(UsageError, match="no float tensor 'nobody'"):
+            transload.calibrate(hub, samples[:1], floats=floats)
 
 
 def test_tables_may_call_tensors_as_tpu_mlir_does(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:

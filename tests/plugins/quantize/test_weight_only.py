@@ -224,6 +224,7 @@ def test_sums_of_few_products_keep_8_bits() -> None:
 
 @pytest.mark.parametrize(("options", "why"), [
     ({"q_group_size": -1}, "groups of -1 weights"), ({"q_group_size": "many"}, "q_group_size must be int"),
+    ({"few": -3}, "no sum has fewer than -3 products"),
     ({"islands": "none"}, "has no option islands"), ({"floats": "nowhere"}, "there is no float tensor 'nowhere'")])
 def test_what_is_refused(options: dict[str, object], why: str) -> None:
     with pytest.raises(UsageError, match=why):
