@@ -221,7 +221,8 @@ def _ranges(texts: Sequence[str], arrays: Mapping[str, Any]) -> dict[str, tuple[
         low, _, high = span.partition(":")
         name = name or (next(iter(arrays)) if len(arrays) == 1 else "")
         if name not in arrays:
-            raise UsageError(f"--range {text!r} is for no input", hint=f"inputs: {', '.join(arrays)}; as NAME=0:255")
+            wrong = "is for no input" if "=" in text or not arrays else "does not say for which input"
+            raise UsageError(f"--range {text!r} {wrong}", hint=f"inputs: {', '.join(arrays)}; as NAME=0:255")
         try:
             once(ranges, name, (float(low), float(high)), f"--range {text!r}: there is a range of input {{!r}}")
         except ValueError:

@@ -234,14 +234,15 @@ def compare(
 
     `artifact` is a module, a file, or the folder of a conversion, which is run as a whole (`transload.written`).
 
-    `inputs` are arrays, or files of them (`transload.given`), by input name, random where not given; open sizes are theirs,
-    those of `shapes`, or the artifact's; images become arrays as `preprocess` says, or else the file beside the artifact: where
-    that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate that both sides
-    know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is quantized before
-    anything takes it, behind that. Where the artifact was quantized on its way, its report says what its integers stand for,
-    and random inputs are of the range that it takes. `format`, `function` (else that of its report), `weights` and `outputs` are
-    as in `load`; `excepts` names tensors that do not count; `tolerance` is how near outputs are to be, the usual one of floats
-    without it (`Comparison.broken`). Raises `UsageError` where the model's runtime is not installed.
+    `inputs` are arrays, or files of them (`transload.given`), by input name, of all inputs, or random without any; open sizes
+    are theirs, those of `shapes`, or the artifact's; images become arrays as `preprocess` says, or else the file beside the
+    artifact: where that has the program take pixels, arrays that are given are pixels. With `per_layer`, every intermediate
+    that both sides know by one name is compared too, whatever it is stored as (`layers`), and as it is taken: one that is
+    quantized before anything takes it, behind that. Where the artifact was quantized on its way, its report says what its
+    integers stand for, and random inputs are of the range that it takes. `format`, `function` (else that of its report),
+    `weights` and `outputs` are as in `load`; `excepts` names tensors that do not count; `tolerance` is how near outputs are to
+    be, the usual one of floats without it (`Comparison.broken`). Raises `UsageError` where the model's runtime is not
+    installed.
     """
     from ..api import load, model_of, runnable
 
@@ -307,7 +308,7 @@ def _run_both(
 ) -> tuple[Inputs, Inputs]:
     """What the model, which `execute` runs, and the artifact, which `compute` does, give of some inputs; of the artifact's
     integers `meanings` say what they stand for."""
-    wanted, taken = execute(inputs), as_stored(_fed(result, dict(inputs)), with_meanings(result.inputs, meanings))
+    wanted, taken = execute(inputs), as_stored(_fed(source, result, dict(inputs)), with_meanings(result.inputs, meanings))
     return wanted, _found_alone(runtime, source, len(result.states), wanted, compute(taken))[0]
 
 
@@ -488,13 +489,15 @@ def _outputs(
     return [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)]
 
 
-def _why_others(result: Module, given: Collection[str]) -> str:
+def _why_others(source: Module, result: Module, given: Collection[str]) -> str:
     """What to do where an artifact takes fewer inputs than the model that it is said to be of, or more."""
     more = {name: type_.static_shape for name, type_ in result.inputs.items()
             if name not in given and isinstance(type_, TensorType) and type_.is_static}
     if len(result.inputs) < len(given):
         cut = " ".join(f"--outputs {quoted(name)}" for name in result.outputs)
         return f"where it was made of a part of the model, say of which: {cut}"
+    if source.cut is not None:
+        return "it was made of more of the model than these outputs need: say no --outputs, or those that it was made of"
     shapes = " ".join(f"--shape {quoted(name + ':' + 'x'.join(map(str, shape)))}" for name, shape in more.items() if shape)
     return (f"inputs that the model can go without are there with a shape: {shapes}; " * bool(shapes)
             + "a model whose state is explicit is compared by `transload convert`, which knows what the state is at first")
@@ -508,11 +511,11 @@ def _given_to_both(
     taken = source if fused is None else fused.outside
     if given is None:
         drawn = next(attempts(taken, hub, seed))
-        return drawn, _fed(result, drawn)
+        return drawn, _fed(source, result, drawn)
     if preprocess is not None and fused is None:
         preprocess = _laid_out_for_both(preprocess, source, result)
     arrays = checked_inputs(taken, given, preprocess)
-    return arrays, _fed(result, arrays, images_among(taken, given) if fused is None else ())
+    return arrays, _fed(source, result, arrays, images_among(taken, given) if fused is None else ())
 
 
 def _laid_out_for_both(preprocess: Preprocess, source: Module, result: Module) -> Preprocess:
@@ -524,7 +527,9 @@ def _laid_out_for_both(preprocess: Preprocess, source: Module, result: Module) -
     return preprocess
 
 
-def _fed(result: Module, given: dict[str, np.ndarray], images: Collection[str] = ()) -> dict[str, np.ndarray]:
+def _fed(
+    source: Module, result: Module, given: dict[str, np.ndarray], images: Collection[str] = (),
+) -> dict[str, np.ndarray]:
     """What the model is given, by the names that the artifact has for it, of `images` with channels where it has them.
 
     `UsageError` where it has not as many inputs.
@@ -540,5 +545,5 @@ def _fed(result: Module, given: dict[str, np.ndarray], images: Collection[str] =
     if len(fed) != len(names):
         raise UsageError(
             f"the artifact has {len(names)} inputs ({', '.join(names)}), and the model {len(given)} ({', '.join(given)})",
-            hint=_why_others(result, given))
+            hint=_why_others(source, result, given))
     return dict(zip(names, fed, strict=True)) if set(names) != set(given) else given

@@ -21,6 +21,7 @@ STRUCTURE = frozenset({"tosa.const", "tosa.const_shape", "tosa.yield", "func.ret
 """Ops that run nowhere."""
 QUANTIZE = "quantize the model first (int8, or int16 activations)"
 HOST = "leave it to the host with --option float_ops=host, or --host TARGET"
+REFUSED = "leave it to the host with --option float_ops=host: with float_ops=refuse nothing is left to any, --host neither"
 QUANTIZERS = ("int8-asym", "int8")
 """Those whose numbers the chip's kernels for softmax and its like compute with, the best first."""
 MOST_TOLD = 3
@@ -32,10 +33,10 @@ HINTS = {
 }
 
 
-def check_module(module: Module, accelerator: Accelerator, separable: bool = False) -> Sequence[Finding]:
+def check_module(module: Module, accelerator: Accelerator, host: str = "") -> Sequence[Finding]:
     """Every reason why Vela would refuse the module for this accelerator; findings that differ only in names are joined.
 
-    `separable` says that the host could do what the NPU does not take, which then is part of the advice.
+    `host` is how the host could do what the NPU does not take, as part of the advice; nothing where it could not.
     """
     family = accelerator.family
     found = merge_findings([finding for op in module.ops() if op.name not in STRUCTURE for finding in refusals(op, family)])
@@ -44,8 +45,8 @@ def check_module(module: Module, accelerator: Accelerator, separable: bool = Fal
         found = [replace(each, why=each.why + kept, hint="") if each.hint == QUANTIZE else each for each in found]
     advice = QUANTIZE + quantizing(module, accelerator.name, QUANTIZERS)
     hints = [advice if finding.hint == QUANTIZE else finding.hint for finding in found]
-    if separable:
-        hints = ["; or ".join(filter(None, (hint, HOST))) for hint in hints]
+    if host:
+        hints = ["; or ".join(filter(None, (hint, host))) for hint in hints]
     return [
         replace(finding, names=tuple(dict.fromkeys(finding.names)), hint=hint)
         for finding, hint in zip(found, hints, strict=True)]

@@ -81,13 +81,14 @@ class EthosU(Target):
         return left_to_host(module, self.accelerator.family, settings.float_ops)
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
-        from .check import check_module
+        from .check import HOST, REFUSED, check_module
         from .compiler import Settings
         from .host_parts import left_to_host
 
         settings = Settings.of(options, self.accelerator)
         may_be_cut = settings.float_ops != "host" and bool(left_to_host(module, self.accelerator.family, "host"))
-        return check_module(module, self.accelerator, may_be_cut)
+        advice = REFUSED if settings.float_ops == "refuse" else HOST
+        return check_module(module, self.accelerator, advice if may_be_cut else "")
 
     def emit(self, module: Module, directory: Path, stem: str, options: Mapping[str, Any]) -> Emitted:
         from transload.plugin import resolve

@@ -333,3 +333,13 @@ def test_samples_for_an_input_of_texts(tmp_path: Path, cli: Callable[..., tuple[
     np.savez(tmp_path / "s.npz", x=np.ones((3, 2), np.float32), s=np.array([["a", "b"]] * 3))
     code, _, error = cli("quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.mlir", "--data", tmp_path / "s.npz")
     assert code == 2 and "of which samples have no numbers" in " ".join(error.split())
+
+
+def test_an_artifact_of_the_whole_model_needs_no_outputs(cli: Callable[..., tuple[int, str, str]], tmp_path: Path) -> None:
+    """No shape makes a part of the model take what only the whole needs."""
+    g = Graph((2, 3), (2, 5))
+    first = g.Relu(g.inputs[0], location="first")
+    model = transload.save(g.done(first, g.Sigmoid(g.inputs[1], location="second")), tmp_path / "two.mlir")
+    assert cli("convert", model, "-t", "tosa", "-o", tmp_path / "made", "-q")[0] == 0
+    code, _, error = cli("compare", model, tmp_path / "made", "--outputs", "first")
+    assert code == 2 and "say no --outputs" in " ".join(error.split()) and "--shape" not in error, error

@@ -70,7 +70,8 @@ def test_what_is_made_depends_on_the_seed_and_what_is_given(cli: Cli, open_model
                    "--input", f"b={tmp_path / 'b.npy'}")[0] == 0
         made.append(dict(np.load(tmp_path / "in.npz")))
     assert (made[0]["a"] == made[1]["a"]).all() and (made[0]["a"] != made[2]["a"]).any() and (made[0]["b"] == 1).all()
-    for text, said in (("a=3:1", "ends before it begins"), ("c=0:1", "for no input"), ("a=x", "is no range")):
+    for text, said in (("a=3:1", "ends before it begins"), ("c=0:1", "for no input"), ("0:1", "does not say for which input"),
+                       ("a=x", "is no range")):
         code, _, error = cli("gen-input", open_model, "-o", tmp_path / "in.npz", "--dim", "words=2", "--range", text)
         assert code == 2 and said in error
 

@@ -192,7 +192,7 @@ def test_quantizing_at_the_edges_is_left_to_the_host(vela: None, make: Callable[
 
     found = target().check(module, {"float_ops": "refuse"})
     assert {name for finding in found for name in finding.names} == {"quantized", "dequantized"}
-    assert all("float_ops=host" in finding.hint for finding in found)
+    assert all("float_ops=host" in finding.hint and "float_ops=refuse" in finding.hint for finding in found)
 
 
 def emitted_of(module: Module, folder: Path, **options: Any) -> Any:
@@ -362,7 +362,7 @@ def test_an_arena_that_is_too_small_is_said_to_be(vela: None, network: Module, t
 def test_a_model_that_was_quantized_is_told_what_stayed_float_and_not_to_quantize_it(make: Callable[..., Module]) -> None:
     module = make([TensorType((2, 3), F32)], lambda m, x: m.emit("tosa.exp", x, location="power"))
     module.quantization = Quantized(None, {"power": "it has no form in integers", **{f"t{number}": "so" for number in range(5)}})
-    (finding,) = check_module(module, ACCELERATORS[0], separable=True)
+    (finding,) = check_module(module, ACCELERATORS[0], host=HOST)
     assert finding.why.endswith("; quantizing left float 'power' (it has no form in integers), 't0' (so), 't1' (so), 3 more")
     assert finding.hint == HOST
 
