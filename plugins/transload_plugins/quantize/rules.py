@@ -134,8 +134,12 @@ def _of_one_number(op: Op) -> Rule | None:
 
 
 @QUANTIZATION("Interp")
-def _interpolated(op: Interp) -> Rule:
-    return Rule(shares=op.mode != "cubic", attributes=_fractions)  # cubic interpolation overshoots
+def _interpolated(op: Interp) -> Rule | None:
+    """Linear between places that LiteRT's kernels of integers know; any other interpolation has no form in integers."""
+    words = {"scales": op.scales, "coord_mode": op.coord_mode, **_fractions(op)}
+    known = words["scales"] is None and words["coord_mode"] in ("half_pixel", "align_corners", "asymmetric")
+    is_plain = op.mode == "linear" and len(op.sizes) <= 2 and not op.antialias and not op.exclude_outside
+    return Rule(shares=True, attributes=_fractions) if op.mode == "nearest" or (is_plain and known) else None
 
 
 def _fractions(op: Interp) -> dict[str, Any]:

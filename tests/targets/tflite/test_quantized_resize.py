@@ -46,6 +46,24 @@ def test_quantized_resizing_is_the_same_bits_everywhere(name: str, scheme: str, 
         assert np.array_equal(here, there)
 
 
+@pytest.mark.parametrize("how", [
+    {"mode": "linear", "sizes": (13, 9), "scales": (2.3, 1.7), "coord_mode": "asymmetric"}, {"mode": "cubic", "sizes": (12, 12)},
+    {"mode": "linear", "sizes": (12, 12), "coord_mode": "tf_half_pixel_for_nn"},
+    {"mode": "linear", "sizes": (1, 12), "coord_mode": "pytorch_half_pixel"},
+    {"mode": "linear", "sizes": (3, 3), "antialias": True}])
+def test_interpolation_without_a_form_in_integers_stays_float_and_is_told(how: dict[str, Any], tmp_path: Path) -> None:
+    graph = Graph((1, 6, 6, 4))
+    weights = graph.constant(np.random.default_rng(2).normal(0, 0.4, (4, 1, 1, 4)).astype(np.float32))
+    resized = graph.Interp(graph.inputs[0], layout="NHWC", location="resized", **how)
+    made = graph.done(graph.Conv(resized, weights, kernel_shape=(1, 1), layout="NHWC"))
+    samples = [{"x0": np.random.default_rng(seed).normal(0, 1, (1, 6, 6, 4)).astype(np.float32)} for seed in range(6)]
+    module = transload.quantize(made, "int8", samples)
+    assert module.quantization is not None and module.quantization.floats["resized"] == "top.Interp has no form in integers"
+    assert [op.result.quant is None for op in module.ops() if op.name in ("top.Interp", "top.Conv")] == [True, False]
+    artifact = transload.convert(made, "tflite", tmp_path, quantize="int8", data=samples, verify=True)
+    assert artifact.verification is not None and artifact.verification.passed
+
+
 @pytest.mark.parametrize("scheme", ["uint8", "int8-asym"])
 def test_bytes_between_convolutions_that_are_made_signed_are_resized_to_the_same_bits(scheme: str, tmp_path: Path) -> None:
     graph = Graph((1, 8, 8, 4))

@@ -1,4 +1,4 @@
-"""Layers whose input is taken transposed (`Gemm` with transA): the same bits in the hub, in TOSA and in LiteRT's reference kernels."""
+"""Layers whose input is taken transposed (`Gemm` with transA): the same bits in the hub, in TOSA and in LiteRT."""
 
 from __future__ import annotations
 
