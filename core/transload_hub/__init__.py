@@ -90,6 +90,8 @@ def register_passes(register: Any) -> None:
                   "Write scales and shifts of channels as depthwise convolutions, others as products and sums."))
     register(Pass("constants-to-layers", f"{_HERE}.simplify.constant_products:constants_to_layers",
                   "Products with constants have a matrix of weights, or nothing added: as integers have them."))
+    register(Pass("left-constants-to-layers", f"{_HERE}.simplify.left_constants:left_constants_to_layers",
+                  "Transpose products whose constant matrix stands on the left: it stands on the right, as a layer's."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",
                   "Write out normalizations and quotients of tensors: means, squares, products, reciprocals."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",

@@ -27,6 +27,7 @@ from transload.shell import quoted
 from transload.verification.bounds import DYNAMIC
 from transload_hub.simplify.constant_products import PRODUCT, constants_to_layers
 from transload_hub.simplify.einsum import write_out_einsums
+from transload_hub.simplify.left_constants import left_constants_to_layers
 
 from .asked import keywords_of, need_known
 from .groups import rule_of
@@ -59,6 +60,7 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     kept = floats_of(floats, module)
     check_tensors(module, kept)
     write_out_einsums(result)
+    left_constants_to_layers(result)
     constants_to_layers(result)
     layers, others = dict[str, Op](), dict[str, str]()
     for name, value in observed(result).items():

@@ -30,6 +30,7 @@ from transload.plugin import Quantized
 from transload.shell import quoted
 from transload_hub.simplify.constant_products import PRODUCT
 from transload_hub.simplify.einsum import write_out_einsums
+from transload_hub.simplify.left_constants import left_constants_to_layers
 
 from .asked import keywords_of, need_known
 from .compensation import compensated, moments_of
@@ -100,6 +101,7 @@ def weights_quantized(
     kept = floats_of(floats, module)
     check_tensors(module, kept)
     write_out_einsums(result)
+    left_constants_to_layers(result)
     layers = {name: value.op for name, value in observed(result).items()
               if kept.keys().isdisjoint((name, name.removesuffix(PRODUCT))) and value.op is not None
               and _weights_of(value.op) is not None}

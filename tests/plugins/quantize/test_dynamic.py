@@ -217,3 +217,24 @@ def test_few_outputs_are_judged_on_so_many_samples_that_chance_decides_nothing(t
     wrong = verify_quantized(
         QuantizedModel(module, module, held, False), Running(held, "reference", OwnRuntime("tflite", a_tenth_more)))  # type: ignore[arg-type]
     assert wrong.failed and wrong.samples == 16
+
+
+@pytest.mark.parametrize("scheme", ["dynamic", "w8a16", "w4a16"])
+@pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("biased", [False, True])
+def test_weights_on_the_left_are_weights(scheme: str, turned: tuple[bool, bool], biased: bool, tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    graph = Graph((2, 6, 8) if turned[1] else (2, 8, 6))
+    weights = graph.constant(random.normal(0, 1, (8, 32) if turned[0] else (32, 8)).astype(np.float32))
+    bias = [graph.constant(random.normal(0, 1, 6).astype(np.float32))] if biased else []
+    model = graph.done(graph.MatMul(
+        weights, graph.inputs[0], *bias, left_transpose=turned[0], right_transpose=turned[1], do_relu=biased, location="y"))
+    sample = {"x0": random.normal(0, 1, graph.inputs[0].static_shape).astype(np.float32)}
+    made = transload.quantize(model, scheme, **({"least": 0} if scheme == "dynamic" else {}))
+    (op,) = (op for op in made.ops() if op.name == "top.MatMul")
+    assert op.right_transpose is not turned[0] and op.right.op is not None and op.right.op.name == "top.Cast"
+    before, after = (next(iter(transload.run(each, sample).values())) for each in (model, made))
+    assert before.shape == after.shape and sqnr(before, after) > (15 if scheme == "w4a16" else 35)
+    transload.save(transload.lower(made, "tfl"), tmp_path / "made.tflite")
+    with pytest.raises(UsageError):
+        transload.quantize(model, scheme, floats="y", **({"least": 0} if scheme == "dynamic" else {}))
