@@ -269,3 +269,30 @@ def test_unsigned_weights_of_others(bits: int, target: str, tmp_path: Path) -> N
         assert largest(lowered, is_float) <= 32
     found = judged(lowered, target, given, tmp_path)
     np.testing.assert_allclose(found.reshape(wanted.shape), wanted, rtol=0, atol=2e-6 * float(np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("scheme", ["w4a16", "w8a16"])
+def test_to_onnx_weights_that_have_a_scale_each(scheme: str, tmp_path: Path) -> None:
+    random = np.random.default_rng(6)
+    graph = Graph((5, 35))
+    module = graph.done(graph.MatMul(graph.inputs[0], graph.constant(random.normal(0, 1, (35, 13)).astype(np.float32))))
+    samples = [{"x0": random.normal(0, 1, (5, 35)).astype(np.float32)}]
+    artifact = transload.convert(
+        module, "onnx", tmp_path, quantize=scheme, data=samples, quantizer_options={"q_group_size": 1, "few": 0}, verify=True)
+    assert artifact.verification is not None and artifact.verification.passed
+
+
+@pytest.mark.parametrize("scheme", ["w4a16", "w8a16"])
+@pytest.mark.parametrize(("group", "dilations"), [(2, (1, 1)), (1, (2, 3)), (2, (3, 1))])
+def test_to_tflite_transposed_convolutions_in_groups_or_with_dilations(
+    scheme: str, group: int, dilations: tuple[int, int], tmp_path: Path,
+) -> None:
+    random = np.random.default_rng(6)
+    graph = Graph((1, 5, 4, 4))
+    filters = graph.constant(random.normal(0, 1, (3, 2, 3, 4)).astype(np.float32))
+    module = graph.done(graph.Deconv(
+        graph.inputs[0], filters, kernel_shape=(2, 3), strides=(2, 2), group=group, dilations=dilations, layout="NHWC"))
+    samples = [{"x0": random.normal(0, 1, (1, 5, 4, 4)).astype(np.float32)}]
+    artifact = transload.convert(
+        module, "tflite", tmp_path, quantize=scheme, data=samples, quantizer_options={"q_group_size": 4, "few": 0}, verify=True)
+    assert artifact.verification is not None and artifact.verification.passed

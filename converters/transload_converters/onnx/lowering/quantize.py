@@ -171,10 +171,10 @@ def _places(x: Value, quant: QuantType) -> dict[str, Any]:
     """The attributes that say which scale is whose: by an axis, or by blocks along an axis (opset 21)."""
     if quant.blocks is None:
         return {} if quant.axis is None else {"axis": quant.axis}
-    longer = _longer(x, quant)
+    longer = _longer(x, quant) or [len(quant.blocks.sizes) - 1]  # each number has its own: blocks of one along any dimension
     if len(longer) != 1:
         raise Unsupported(
-            f"ONNX has scales for blocks along one dimension, not {quant}",
+            f"ONNX has scales for blocks along one dimension, not of {list(quant.blocks.sizes)}",
             "--passes dequantize-weights makes such weights floats")
     size = quant.blocks.sizes[longer[0]]
     return {"axis": longer[0], "block_size": size if size is not None else x.static_shape[longer[0]]}

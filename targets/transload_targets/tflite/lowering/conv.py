@@ -6,6 +6,7 @@ width, O; of CONV_3D depth, height, width, I, O. A quantized bias has the scale 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +31,13 @@ from .common import (
     need_rounding,
     permuted_constant,
     quant,
+    reshape,
     static_shape,
     stored_as_result,
     transpose,
 )
 from .hybrid import is_hybrid
-from .windows import Window, need_channels_last, padded, same_padding, window_of, with_height, without_height
+from .windows import Window, need_channels_last, pad, padded, same_padding, window_of, with_height, without_height
 
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
@@ -251,6 +253,8 @@ def _written_out(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Va
     """The filter without dilations and groups: zeros stand between its elements, and where an input is of another group."""
     if op.group == 1 and max(window.dilations) == 1:
         return weights
+    if rw.constant_of(weights) is None and quant(weights) is None:
+        return _written_out_as_it_runs(op, rw, window, weights)
     array = rw.need_constant(weights, "the filter of a transposed convolution with dilations or groups")
     element = weights.element
     outputs, _, _, inputs = array.shape
@@ -265,6 +269,31 @@ def _written_out(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Va
     if isinstance(element, QuantType) and element.axis == 0 and groups > 1 and len(element.scales) == outputs:
         element = element.replace(scales=element.scales * groups, zero_points=element.zero_points * groups)
     return constant(rw, Dense(wide), element)
+
+
+def _written_out_as_it_runs(op: Deconv, rw: Rewriter, window: Window, weights: Value) -> Value:
+    """The same of a filter of floats that is computed, as from integers that are stored: by PAD, SLICE and CONCATENATION."""
+    for axis in (1, 2):
+        shape, step = static_shape(weights), window.dilations[axis - 1]
+        if step == 1:
+            continue
+        apart = reshape(rw, weights, (math.prod(shape[: axis + 1]), 1, math.prod(shape[axis + 1 :])))
+        wide = pad(rw, apart, ((0, 0), (0, step - 1), (0, 0)))
+        wide = reshape(rw, wide, (*shape[:axis], shape[axis] * step, *shape[axis + 1 :]))
+        made = (*shape[:axis], window.extent(axis - 1), *shape[axis + 1 :])
+        weights = emit(rw, "slice", wide, ints(rw, 0, 0, 0, 0), ints(rw, *made), like=wide, shape=made)
+    outputs, high, across, inputs = static_shape(weights)
+    need_place(op.group * outputs, high, across, inputs)
+    own, parts = inputs // op.group, list[Value]()
+    for start in range(0, inputs, own) if op.group > 1 else ():
+        shape = (outputs, high, across, own)
+        part = emit(rw, "slice", weights, ints(rw, 0, 0, 0, start), ints(rw, *shape), like=weights, shape=shape)
+        parts.append(pad(rw, part, ((0, 0), (0, 0), (0, 0), (start, inputs - start - own))))
+    if not parts:
+        return weights
+    return emit(
+        rw, "concatenation", *parts, like=weights, shape=(op.group * outputs, high, across, inputs), axis=0,
+        fused_activation_function="NONE")
 
 
 def _transposed(
