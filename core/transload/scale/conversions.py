@@ -39,6 +39,7 @@ from ..verification.asked import verify_mode
 from ..verification.tolerance import Tolerance, limit_texts
 from .cache import Cache, report_in
 from .crew import Crew
+from .located import located_options, located_passes, located_samples
 from .requests import beside_is_same, digest_of_request
 from .seen import is_of_others, need_seen
 from .zoo import Found, found_in
@@ -191,7 +192,13 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     made["sizes"], made["batch"] = sizes_said()
     if data is not None:
         whole = data if isinstance(data, Data) else Data(data)
-        made["data"] = {**asdict(whole), "source": _located(whole.source, here)}
+        made["data"] = {**asdict(whole), "source": located_samples(whole.source, here)}
+    if "options" in made:
+        made["options"] = located_options(made["options"], here)
+    if "quantizer_options" in made:
+        made["quantizer_options"] = located_options(made["quantizer_options"], here, made["quantize"])
+    if "passes" in made:
+        made["passes"] = located_passes(made["passes"], here)
     if preprocess is not None:
         made["preprocess"] = preprocess.as_toml()
     if tolerance is not None:
@@ -227,19 +234,6 @@ def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple
         for each in models:
             file = file_of(each.path)
             yield "readers", reader_for(Source(file, name=str(file))).name
-
-
-def _located(source: Any, here: Path) -> Any:
-    """Where samples are, from wherever a worker stands."""
-    if isinstance(source, Mapping):
-        return {str(name): _located(each, here) for name, each in source.items()}
-    if not isinstance(source, str | Path):
-        raise UsageError(f"samples for many models are files, or a function by its name, and this is a {type(source).__name__}")
-    text = str(source)
-    if not text.startswith("python:"):
-        return str((here / text).absolute())
-    module, colon, function = text[len("python:"):].rpartition(":")
-    return f"python:{(here / module).absolute()}{colon}{function}" if module.endswith(".py") else text
 
 
 # --- in a worker

@@ -12,6 +12,8 @@ from ..digests import Digest
 from ..errors import ReadError
 from ..files import is_file, is_folder
 from ..json_text import plain
+from ..option_files import digests_of_options
+from ..passes.manager import Pipeline
 from ..plugin_host import host
 from ..report import versions
 
@@ -22,7 +24,8 @@ _LIST = 1 << 24
 
 
 def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
-    """The SHA-256 of a model's content and what it is called, of all that is asked, of the samples' contents and of all versions.
+    """The SHA-256 of a model's content and what it is called, of all that is asked, of the contents of samples and of the files
+    that options name, and of all versions.
 
     None where samples come from a function, which may give others each time. Files that are read with the model are not a part
     of it: which these are is known when it was read (`beside_is_same`). Raises `ReadError` where the model is no file.
@@ -31,6 +34,9 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
     if content is None:
         raise ReadError(f"{model}: cannot be read")
     parts: dict[str, Any] = {"model": content, "called": _called(model), "asked": plain(asked), "versions": versions()}
+    passes = [step.options for step in Pipeline.parse(asked.get("passes", "")).steps]
+    if files := digests_of_options([asked.get("options"), asked.get("quantizer_options"), passes]):
+        parts["files"] = files
     data = asked.get("data")
     if data is not None:
         digests = _samples(data["source"])

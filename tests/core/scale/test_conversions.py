@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import transload
@@ -16,10 +17,13 @@ from transload.cli import run
 from transload.context import Context
 from transload.errors import TransloadError, UsageError
 from transload.input_shapes import sizes_given
+from transload.option_files import files_of_options
+from transload.passes.manager import Pipeline
 from transload.plugin_host import Host
 from transload.scale import Crew, conversions, models_in
 from transload.scale import convert_all as convert_and_verify_all
 from transload.scale.conversions import MANIFEST
+from transload.scale.located import located_options, located_passes
 from transload.scale.requests import digest_of_request
 
 
@@ -251,6 +255,27 @@ class TestCache:
         assert len(list((tmp_path / "cache").rglob("*.tosa"))) == 1
         assert not list((tmp_path / "cache").rglob(".transload-*"))
 
+    def test_a_file_that_an_option_names_is_a_part_of_the_request(self, zoo, tmp_path, monkeypatch):
+        """Its path alone was: a table that was calibrated anew gave the artifacts of the one before."""
+        monkeypatch.chdir(tmp_path)
+        model = transload.load(zoo / "float" / "digits_float.onnx")
+        samples = list(np.random.default_rng(0).normal(size=(4, 1, 1, 8, 8)).astype(np.float32))
+        how = {"workers": 1, "cache": "cache", "quantize": "int8", "quantizer_options": {"calibration": "digits.table"}}
+
+        def converted(out: str) -> tuple[list[str], dict[str, bytes]]:
+            made = convert_all(zoo / "float", "tosa", out, **how)
+            assert made[0].error is None  # a worker stands elsewhere, and finds it all the same
+            return ways(made), files_of(tmp_path / out)
+
+        seen = []
+        for scale in (1.0, 20.0):
+            transload.calibrate(model, [{"image": each * scale} for each in samples], "minmax").save("digits.table")
+            way, files = converted("out")
+            assert way == ["converted"]
+            seen.append(files)
+            assert converted("out") == (["kept"], files) and converted(f"other{scale}") == (["cached"], files)
+        assert seen[0] != seen[1]
+
     def test_samples_of_a_function_are_not_cached(self, zoo, tmp_path):
         script = tmp_path / "made.py"
         script.write_text("import numpy as np\ndef some():\n    yield {'image': np.zeros((1, 1, 8, 8), np.float32)}\n")
@@ -258,6 +283,32 @@ class TestCache:
         for _ in range(2):
             (made,) = convert_and_verify_all(zoo / "float", "tosa", tmp_path / "out", **how)
             assert made.way != "cached"
+
+
+def test_which_texts_of_options_are_files(tmp_path):
+    """A word is none where a file is called so, nor is a folder's name; what a pass is given is one, too."""
+    for name in ("fine", "mine.ini", "a b.txt"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "host").mkdir()
+    given = {"bias": "fine", "config": "mine.ini", "device": "host", "vela.config": Path("gone.ini"), "int4": True}
+    located = located_options(given, tmp_path)
+    assert located == {**given, "config": str(tmp_path / "mine.ini"), "vela.config": str(tmp_path / "gone.ini")}
+    assert located_options({"layers": "mine.ini"}, tmp_path, "int8") == {"layers": str(tmp_path / "mine.ini")}
+    (tmp_path / "mine.ini.npz").write_text("")
+
+    class Plugin:
+        @transload.hookimpl
+        def register_passes(self, register):
+            register(transload.Pass("noted", lambda module, file="", number=0: False))
+
+    own = Host()
+    own.register(Plugin(), "notes")
+    with Context(own).bind():
+        assert located_passes("cse,  noted{number=3}", tmp_path) == "cse,  noted{number=3}"
+        pipeline = located_passes('cse,noted{file="a b.txt" number=3}', tmp_path)
+        assert pipeline == f'cse,noted{{file="{tmp_path / "a b.txt"}" number=3}}'
+        found = list(files_of_options([Pipeline.parse(pipeline).steps[1].options, located]))
+        assert found == [tmp_path / name for name in ("a b.txt", "mine.ini", "mine.ini.npz")]
 
 
 def test_a_cluster_gives_the_same(zoo, tmp_path):

@@ -1,0 +1,36 @@
+"""The files that options name: what is made with them depends on what they hold, and not on their names alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from .digests import Digest
+from .files import is_file
+
+__all__ = ["digests_of_options", "files_of_options"]
+
+
+def files_of_options(options: Any) -> Iterator[Path]:
+    """The files that options name, and what lies beside these by their names, as a table's histograms do."""
+    for file in sorted({Path(text) for text in _texts(options) if is_file(Path(text))}):
+        yield file
+        yield from sorted(each for each in file.parent.glob(f"{escape(file.name)}.*") if is_file(each))
+
+
+def digests_of_options(options: Any) -> dict[str, str | None]:
+    """The digests of these files, by path."""
+    return {str(file): Digest(file).text() for file in files_of_options(options)}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value that may be those of paths."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str | Path):
+        yield str(value)

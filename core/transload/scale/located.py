@@ -1,0 +1,72 @@
+"""Files that a request names, by paths that hold wherever a worker stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ..errors import UsageError
+from ..files import exists, is_file
+from ..options import option_type, parameters_of
+from ..passes.manager import Pipeline
+from ..plugin import resolve
+from ..plugin_host import host
+
+__all__ = ["located_options", "located_passes", "located_samples"]
+
+
+def located_samples(source: Any, here: Path) -> Any:
+    """Where samples are, from wherever a worker stands."""
+    if isinstance(source, Mapping):
+        return {str(name): located_samples(each, here) for name, each in source.items()}
+    if not isinstance(source, str | Path):
+        raise UsageError(f"samples for many models are files, or a function by its name, and this is a {type(source).__name__}")
+    text = str(source)
+    if not text.startswith("python:"):
+        return str((here / text).absolute())
+    module, colon, function = text[len("python:"):].rpartition(":")
+    return f"python:{(here / module).absolute()}{colon}{function}" if module.endswith(".py") else text
+
+
+def located_options(options: Mapping[str, Any], here: Path, quantizer: str | None = None) -> dict[str, Any]:
+    """Options of targets and conversions, or of a quantizer, those that are files by paths that hold for a worker.
+
+    Which options are files nobody declares: it is a text that names one, of an option that takes any text.
+    """
+    words = _not_texts_of(quantizer) if quantizer is not None else _not_texts()
+    return {key: value if key.rpartition(".")[2] in words else _located(value, here) for key, value in options.items()}
+
+
+def located_passes(pipeline: str, here: Path) -> str:
+    """A pipeline, in which the options that are files are so, too; as it was written where none is."""
+    steps = Pipeline.parse(pipeline).steps
+    before = [dict(step.options) for step in steps]
+    for step in steps:
+        step.options = {key: _located(value, here) for key, value in step.options.items()}
+    return pipeline if before == [step.options for step in steps] else ",".join(map(str, steps))
+
+
+def _located(value: Any, here: Path) -> Any:
+    """A value, in which texts are paths from the root where they name files: a word that is a folder's name is a word."""
+    if isinstance(value, list | tuple):
+        return [_located(each, here) for each in value]
+    if not isinstance(value, str | Path):
+        return value
+    path = here / value
+    is_path = isinstance(value, Path) or is_file(path) or (os.sep in value and exists(path))
+    return str(path.absolute()) if is_path else value
+
+
+def _not_texts() -> set[str]:
+    """The names of options of targets and conversions that are numbers, or words to choose from, wherever they are declared."""
+    declared = [each.options for each in host().conversions.values()] + [each.options() for each in host().targets.values()]
+    types = [(name, option[0]) for options in declared for name, option in options.items()]
+    return {name for name, _ in types} - {name for name, kind in types if kind is str}
+
+
+def _not_texts_of(quantizer: str) -> set[str]:
+    """The same of a quantizer's options."""
+    run = resolve(host().get("quantizers", quantizer).run)
+    return {each.name for each in parameters_of(run, 2) if option_type(each.annotation) is not str}
