@@ -49,6 +49,7 @@ from ..plugin_host import host
 from ..samples.preprocess import Preprocess, beside_first, need_images
 from ..samples.samples import Data, Samples
 from ..sizes_of_data import sizes_from
+from ..text.digest import digest_of_module
 from .labels import Labels, labels_of
 from .running import Ready, models_of, models_ready, run_ahead, run_by
 from .scores import Estimate, estimate, find_scores
@@ -155,8 +156,8 @@ def evaluate(
     if watch is not None:
         watch(first)
     _need_another(chosen, len(ready))
-    state = _State(None, "") if resume is None else _State(Path(resume), _digest([
-        models, told(wanted), [told(each) for each in sorted(chosen)], output, label_offset, str(preprocess),
+    state = _State(None, "") if resume is None else _State(Path(resume), _digest(models, ready, [
+        engine, told(wanted), [told(each) for each in sorted(chosen)], output, label_offset, str(preprocess),
         *map(told, (labels, classes, weights)), str(shapes), format, function]))
     stored = _by_place(ready, [model.quants for model in ready])
 
@@ -413,8 +414,9 @@ class _State:
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise ReadError(f"{file}: is not what an evaluation saved: {error}", hint=_ANOTHER) from None
         if head != digest:
-            raise UsageError(f"{file} was saved by an evaluation of other models, samples or metrics",
-                             hint=_ANOTHER)
+            raise UsageError(
+                f"{file} was saved by an evaluation of other models, samples or metrics, of other sizes, or by another engine",
+                hint=_ANOTHER)
         if changed:
             raise ReadError(f"{file}: what it holds of {changed[0]!r} is damaged, or was changed", hint=_ANOTHER)
         whole = "".join(line for line in lines if line.endswith("\n"))
@@ -442,11 +444,14 @@ class _State:
             raise TransloadError(f"{self.file}: cannot be written: {error.strerror}") from None
 
 
-def _digest(parts: Any) -> str:
-    """What tells evaluations apart: the models, by their files' digests, and all that was asked for."""
+def _digest(models: Sequence[Any], ready: Sequence[Ready], asked: Sequence[Any]) -> str:
+    """What tells evaluations apart: the models, by their files' digests and by what was read, and all that was asked for.
+
+    What was read has the sizes that were said, and the weights that lie beside a file.
+    """
     known = []
-    for model in parts[0]:
+    for model, read in zip(models, ready, strict=True):
         path = Path(model) if isinstance(model, str | Path) else None
         files = [] if path is None else sorted(path.rglob("*")) if is_folder(path) else [path] if is_file(path) else []
-        known.append([str(path), *(Digest(file).text() for file in files if file.is_file())])
-    return hashlib.sha256(json.dumps([known, *parts[1:]], default=str).encode()).hexdigest()
+        known.append([str(path), digest_of_module(read.module), *(Digest(file).text() for file in files if file.is_file())])
+    return hashlib.sha256(json.dumps([known, *asked], default=str).encode()).hexdigest()

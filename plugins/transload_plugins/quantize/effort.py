@@ -25,10 +25,10 @@ from transload.ir import Module
 from transload.metrics import sqnr
 from transload.plugin import Quantized
 from transload.telling import say
+from transload.text.digest import digest_of_module
 
 from .measure import Sample
 from .saved import Saved, digest_of
-from .state import digest_of_module
 
 __all__ = ["EFFORT", "EFFORTS", "PASSES", "best", "options_for"]
 

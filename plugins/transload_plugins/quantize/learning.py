@@ -26,6 +26,7 @@ from transload.cores import cores
 from transload.ir import F32, Dense, Op, Value
 from transload.ir.build import constant_of
 from transload.telling import say
+from transload.text.digest import digest_of_module
 
 from .adjoint import Grid, gradients
 from .groups import rule_of
@@ -34,7 +35,6 @@ from .rules import Rule
 from .saved import Saved, digest_of
 from .scheme import Scheme
 from .simulation import GRIDS, Simulation, Types, channel_count
-from .state import digest_of_module
 from .thresholds import Fixed, Range
 
 __all__ = ["Learned", "LearningSimulation", "free_of", "learned"]

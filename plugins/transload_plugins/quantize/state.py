@@ -15,14 +15,12 @@ from transload.errors import ReadError, UsageError
 from transload.files import atomic_path, exists
 from transload.ir import Module
 from transload.ir.constants import TensorData
-from transload.text.printer import write_module
-from transload.text.resources import ResourceKeys
+from transload.text.digest import digest_of_module
 
 from .histogram import BINS, ENDS, LEAST, Histogram
 
 __all__ = [
-    "State", "digest_of_module", "digest_of_sample", "load_histograms", "need_own_histograms", "packed", "save_histograms",
-    "unpacked"]
+    "State", "digest_of_sample", "load_histograms", "need_own_histograms", "packed", "save_histograms", "unpacked"]
 
 
 _OWN = ("names", "low", "high", "exponent", "first", "length", "counts")
@@ -174,23 +172,6 @@ class State:
                 f"{self.path}: is the state of a calibration on other samples: it counted {self.count}, and there are {count}",
                 hint="remove the file to calibrate from the beginning")
         self.path.unlink(missing_ok=True)
-
-
-class _Hashing:
-    """Text that is hashed as it is written."""
-
-    def __init__(self) -> None:
-        self.state = hashlib.blake2b(digest_size=16)
-
-    def write(self, text: str) -> None:
-        self.state.update(text.encode())
-
-
-def digest_of_module(module: Module) -> str:
-    """The same for what prints the same, constants by their digests."""
-    hashing = _Hashing()
-    write_module(module, hashing, constants="file", keys=ResourceKeys(digests=True))  # type: ignore[arg-type]
-    return hashing.state.hexdigest()
 
 
 def digest_of_sample(sample: Mapping[str, Any]) -> str:

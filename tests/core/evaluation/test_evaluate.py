@@ -18,6 +18,7 @@ from transload.cli import run as command
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.evaluation.evaluate import _State
 from transload.evaluation.scores import Estimate, estimate
+from transload.input_shapes import sizes_given
 from transload.plugin import Score
 
 from tests.support.graphs import Graph
@@ -418,3 +419,54 @@ def test_a_full_disk_is_no_fault_of_what_is_read(tmp_path: Path, monkeypatch: py
         with pytest.raises(TransloadError, match=r"saved: cannot be written: No space left on device") as caught:
             _State(tmp_path / "saved", "digest")
     assert caught.value.exit_code == 1 and not (tmp_path / "saved").exists()
+
+
+@pytest.fixture
+def doubled(tmp_path: Path) -> Path:
+    """A model of a width that is open, whose weights lie beside it."""
+    onnx = pytest.importorskip("onnx")
+    helper, path = onnx.helper, tmp_path / "doubled.onnx"
+    borders = [helper.make_tensor_value_info(name, 1, [1, 3, 8, "width"]) for name in ("x", "y")]
+    weights = onnx.numpy_helper.from_array(np.full((1, 3, 8, 1), 2.0, np.float32), "weights")
+    graph = helper.make_graph([helper.make_node("Mul", ["x", "weights"], ["y"])], "g", borders[:1], borders[1:], [weights])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, path, save_as_external_data=True, location="weights.bin", size_threshold=0)
+    return path
+
+
+def test_an_evaluation_of_the_same_paths_with_other_sizes_weights_or_engine(doubled: Path, tmp_path: Path) -> None:
+    """The scores of what was before were given: neither sizes nor weights beside it are in the digest of a model's file."""
+    image = pytest.importorskip("PIL.Image")
+    images = tmp_path / "images"
+    images.mkdir()
+    for number in range(2):
+        pixels = np.random.default_rng(number).integers(0, 256, (8, 8, 3), np.uint8)
+        image.fromarray(pixels).save(images / f"{number}.png")
+    state = tmp_path / "state.jsonl"
+
+    def scored(width: int = 8, **how: Any) -> transload.Evaluation:
+        with sizes_given({"width": width}):
+            return transload.evaluate([doubled, doubled], images, metrics=["sqnr"], resume=state, **how)
+
+    whole = scored()
+    assert scored() == whole
+    for other in ({"width": 16}, {"engine": "reference"}):
+        with pytest.raises(UsageError, match="of other sizes, or by another engine"):
+            scored(**other)
+    (tmp_path / "weights.bin").write_bytes(np.full(24, 3.0, np.float32).tobytes())
+    with pytest.raises(UsageError, match="other models"):
+        scored()
+
+
+def test_an_evaluation_of_another_module_in_memory(tmp_path: Path) -> None:
+    """Modules in memory have no path, and were all the same."""
+    state = tmp_path / "state.jsonl"
+    for factor in (2.0, 3.0):
+        graph = Graph((1, 1, 8, 8))
+        model = graph.done(graph.MulConst(graph.inputs[0], const_val=factor))
+        samples = [{"x0": np.ones((1, 1, 8, 8), np.float32)}]
+        if factor == 2.0:
+            transload.evaluate([model, model], samples, metrics=["sqnr"], resume=state)
+            continue
+        with pytest.raises(UsageError, match="other models"):
+            transload.evaluate([model, model], samples, metrics=["sqnr"], resume=state)

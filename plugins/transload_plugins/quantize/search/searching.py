@@ -30,6 +30,7 @@ from transload.plugin import Quantized
 from transload.quantization import floats_in
 from transload.samples.owned import owned
 from transload.telling import Tell
+from transload.text.digest import digest_of_module
 
 from ..asked import need_floats
 from ..bias import corrections, with_biases
@@ -42,7 +43,7 @@ from ..quantize import types_of
 from ..run import Prepared, prepared
 from ..scheme import SCHEMES
 from ..simulation import Simulation
-from ..state import digest_of_module, digest_of_sample
+from ..state import digest_of_sample
 from .climb import Climb, Point
 from .measuring import Measuring, Notes
 from .promise import Kept, Promise, Quality
