@@ -48,6 +48,7 @@ from .kinds import (
     WHOLE,
     takes,
 )
+from .made_with import made_with, need_same
 from .partitioning import Partition
 from .plugin import Emitted, Target
 from .plugin_host import host
@@ -164,7 +165,7 @@ def convert(
         limits = limits.leaving_out(excepts, work.compared()) if excepts else limits
         work.open_data(given, found.data, preprocess)
         if dump is not None or start is not None:
-            work.dump(_folder(dump, start), start)
+            work.dump(_folder(dump, start), start, made_with(work.source, quantization, data, preprocess, add_postprocess))
         work.lower()
         with replaced_folder(out, drop=files_of_report) as folder:
             work.emit(folder)
@@ -325,16 +326,19 @@ class _Work:
             of = f" of {self.samples.known_length}" if self.samples.known_length is not None else ""
             self.samples.watch = lambda number: tell(f"sample {number}{of}", None)
 
-    def dump(self, directory: str | Path, start: str | None) -> None:
-        """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named."""
+    def dump(self, directory: str | Path, start: str | None, made: Mapping[str, Mapping[str, Any]]) -> None:
+        """Have the stages and passes written into a folder, and go on from a stage of what is there, where one is named.
+
+        `made` is what stages are made with (`made_with`).
+        """
         from .dump import Dump
 
         begin = None
         if start is not None:
-            begin = _gone_on_from(self.journey, self.module, directory, start, self.digests)
+            begin = _gone_on_from(self.journey, self.module, directory, start, made, self.digests)
             self.module, self.at_hub.module = begin.module, begin.hub
             self.at_hub.floats, self.at_hub.quantized = begin.floats, begin.quantized
-        dump = Dump(directory, _named(self.source), begin, self.digests)
+        dump = Dump(directory, _named(self.source), begin, self.digests, made)
         if begin is None:
             dump.enters(Stage(READ))
             dump.leaves(Stage(READ), self.module, self.times.seconds[READ])
@@ -480,12 +484,19 @@ def plan(
     around = _around(module, preprocess, fuse_preprocess, add_postprocess)
     journey = _journey(chosen, settings, options, verify_mode(verify) != "no", passes, (), quantization, *around, hosted)
     if start is not None:
-        module = _gone_on_from(journey, module, _folder(dump, start), start).module
+        made = made_with(module, quantization, None, preprocess, add_postprocess)
+        module = _gone_on_from(journey, module, _folder(dump, start), start, made).module
     return journey.plan(module)
 
 
-def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str, digests: Digests | None = None) -> Start:
-    """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there."""
+def _gone_on_from(
+    journey: Journey, module: Module, dump: str | Path, start: str, made: Mapping[str, Mapping[str, Any]],
+    digests: Digests | None = None,
+) -> Start:
+    """What a dump holds from before a stage, in place of a module that was just read; the journey goes on from there.
+
+    `UsageError` where what is behind was not `made` with what is asked for.
+    """
     from .dump import Dumped
 
     if digests is None:
@@ -493,6 +504,7 @@ def _gone_on_from(journey: Journey, module: Module, dump: str | Path, start: str
         digests.add(module.beside)
     writes = command("convert", _named(module), reading=module.reading, more=("--dump", dump), without=("--from",))
     begin = Dumped(dump, writes).before(start, _named(module), digests, module.reading)
+    need_same(begin, journey, module, made, writes)
     begin.take_the_place_of(module)
     journey.go_on_from(begin.names)
     return begin

@@ -16,7 +16,7 @@ started from, a pass within it cannot: passes of one stage may hand things on in
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from .text.carried import carrying, take_up
 from .text.files import CONSTANTS, read_text
 from .text.resources import ResourceKeys, save_constants
 
-__all__ = ["INDEX", "Dump", "Dumped", "Start"]
+__all__ = ["INDEX", "Dump", "Dumped", "Start", "is_behind"]
 
 INDEX = "index.json"
 _TEXT = re.compile(r"\d\d+-[^/]*\.mlir", re.DOTALL)
@@ -51,12 +51,16 @@ class Dump(Observer):
     """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go.
 
     With `start`, those of the stages before it stay, and the numbers go on. `digests` are those of the model's files, which tell
-    whether they are the same when the journey goes on from here.
+    whether they are the same when the journey goes on from here; `made` is what stages are made with beside their passes, by name
+    (`transload.made_with`).
     """
 
-    def __init__(self, directory: str | Path, model: str, start: Start | None = None, digests: Digests | None = None) -> None:
+    def __init__(
+        self, directory: str | Path, model: str, start: Start | None = None, digests: Digests | None = None,
+        made: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
         self.directory = Path(directory)
-        self.model, self.digests = model, digests
+        self.model, self.digests, self.made = model, digests, made or {}
         self.stages: list[dict[str, Any]] = list(start.stages) if start is not None else []
         self._start = start
         self._keys = ResourceKeys(digests=True)
@@ -79,6 +83,8 @@ class Dump(Observer):
     def enters(self, stage: Stage) -> None:
         target = stage.conversion.target if stage.conversion is not None else None
         self.stages.append({"stage": stage.name, "about": stage.about, "to": target, "file": None, "steps": []})
+        if stage.name in self.made:
+            self.stages[-1]["made"] = dict(self.made[stage.name])
 
     def ran(self, stage: Stage, step: Step, record: PassRecord, module: Module) -> None:
         entry = self.stages[-1]
@@ -129,6 +135,8 @@ class Start:
     """Where to go on: the module as it was before a stage, and what is behind it."""
 
     module: Module
+    stage: str
+    """The stage to go on with."""
     stages: list[dict[str, Any]]
     """Of the index, those that are done."""
     hub: Module | None
@@ -190,10 +198,11 @@ class Dumped:
         center = hub().name
         names = [entry["stage"] for entry in self.stages]
         if stage not in names[1:]:
-            guess = nearest(stage, names[1:])
+            there = list(dict.fromkeys(names[1:]))
+            guess = nearest(stage, there)
             raise UsageError(
                 f"no stage {stage!r} to start from in {self.directory}",
-                hint=(f"did you mean {guess!r}? " if guess else "") + f"stages: {', '.join(names[1:]) or 'none'}")
+                hint=(f"did you mean {guess!r}? " if guess else "") + f"stages: {', '.join(there) or 'none'}")
         done = self.stages[: names.index(stage)]
         texts = [entry for entry in done if entry["file"]]
         arrived = next((entry for entry in texts if entry["to"] == center), None)
@@ -209,7 +218,7 @@ class Dumped:
         passed = next((entry for entry in texts if entry["stage"] == HUB), None)
         hub_module, behind, floats = (
             self._module(each["file"]) if each is not None else None for each in (arrived, quantized, passed))
-        return Start(module, done, hub_module, behind, floats)
+        return Start(module, stage, done, hub_module, behind, floats)
 
     def _changed(self, model: str, digests: Digests | None) -> str | None:
         """Which of the model's files is another one than when it was dumped."""
@@ -236,6 +245,15 @@ class Dumped:
                 if isinstance(value, Dense):
                     value.numpy()
         return module
+
+
+def is_behind(directory: Path, stage: str, start: str) -> bool:
+    """Whether a dump has a stage before the one to start from; not where none of them is there, which is said elsewhere."""
+    try:
+        names = [entry["stage"] for entry in Dumped(directory).stages]
+    except ReadError:
+        return False
+    return start in names and stage in names[: names.index(start)]
 
 
 def _checked(entry: dict[str, Any]) -> dict[str, Any]:

@@ -183,9 +183,7 @@ class Journey:
         `ConversionError` where there is no way.
         """
         done: list[Stage] = []
-        if self._keeps_one_graph and len(module.functions) > 1:
-            module = module.clone()
-            keep_main(module)
+        module = self._looked_at(module)
         self.share_options(module)
         rest = list(self._planned(self._place(module)))
         self._refuse_passes_off_the_way(rest)
@@ -201,6 +199,13 @@ class Journey:
                     done.append(stage)
                     rest = list(trial._planned(trial._place(copy)))
         return Plan((*self.begins, *done, *rest, *self.ends))
+
+    def _looked_at(self, module: Module) -> Module:
+        """What of a module goes the way: the module, or of one for a format of one graph a copy that has it alone."""
+        if self._keeps_one_graph and len(module.functions) > 1:
+            module = module.clone()
+            keep_main(module)
+        return module
 
     def _refuse_passes_off_the_way(self, stages: Iterable[Stage]) -> None:
         """`UsageError` where passes were given to run at the hub and none of the stages is there."""
@@ -271,6 +276,29 @@ class Journey:
         self._hub_due = self._hub_due and HUB not in stages
         self._quantize_due = self._quantize_due and QUANTIZE not in stages
         self._pipeline_due = self._pipeline_due and PIPELINE not in stages
+
+    def stages_behind(self, module: Module, names: Sequence[str]) -> dict[str, Stage | None]:
+        """What stages of these names would be on the way of a module that was just read; None of one that would not be there.
+
+        Those of the caller, which have no passes, are left out. Raises `UsageError` for options that nobody on the way has.
+        """
+        self.share_options(self._looked_at(module))
+        copy, found = self._copy(), dict[str, Stage | None]()
+        ends_there = self._center.name in self.accepted and not (self._quantize_due or self._by_hub)
+        own = {HUB: self._users if ends_there else self._hub, PIPELINE: self._pipeline}
+        for name in names:
+            if name in host().conversions:
+                found[name] = copy._stage(host().conversions[name])
+            elif name == QUANTIZE:
+                found[name], copy._quantize_due = self._quantize, False
+            elif name in own:
+                found[name] = own[name]
+        return found
+
+    def out_of_hub(self, stages: Iterable[str]) -> str | None:
+        """Of stages that are behind, the conversion by which a module has gone on from the hub; None where it has not."""
+        known = host().conversions
+        return next((name for name in stages if name in known and known[name].source == self._center.name), None)
 
     def _copy(self) -> Journey:
         """The same journey, from where this one is, with nobody looking on."""

@@ -83,7 +83,7 @@ def convert_command(
 ) -> int:
     from .trace import rewrites_traced_to
 
-    need_page(page, quantize, more.get("data"))
+    need_page(page, quantize, more.get("data"), dump, start)
     shapes, data = parse_given(shape, input, input_data)
     preprocess, samples, fuse = take_preprocess(more), take_data(more), more.pop("fuse_preprocess")
     asked: dict[str, Any] = {

@@ -121,14 +121,25 @@ def _next(made: QuantizationReport, page: Path | None, nearest: str) -> str:
     return nearest
 
 
-def need_page(page: Path | None, scheme: str | None, data: Any) -> None:
-    """`UsageError`, before anything is done, where a page is asked for of which nothing will be known, or cannot be made."""
+def need_page(
+    page: Path | None, scheme: str | None, data: Any, dump: Path | None = None, start: str | None = None,
+) -> None:
+    """`UsageError`, before anything is done, where a page is asked for of which nothing will be known, or cannot be made.
+
+    What quantizing cost is measured while it is done: not where a `dump` is gone on from behind it.
+    """
     from importlib.util import find_spec
+
+    from ..dump import is_behind
+    from ..journey import QUANTIZE
 
     if page is None:
         return
     if scheme is None or not data:
         raise UsageError("--report shows what quantizing cost on samples", hint="--quantize int8 --data PATH")
+    if dump is not None and start is not None and is_behind(dump, QUANTIZE, start):
+        raise UsageError(f"--report shows what quantizing cost, and stage {QUANTIZE!r} is behind {start!r}",
+                         hint=f"--from {QUANTIZE}, or a stage before, quantizes anew")
     if find_spec("jinja2") is None:
         raise UsageError("a page needs the package jinja2", hint="pip install 'transload[report]'")
 

@@ -82,6 +82,38 @@ def test_a_dump_of_a_file_that_was_changed_since(examples: Path, tmp_path: Path)
             go_on()
 
 
+@pytest.mark.parametrize(("asked", "words"), [
+    ({"inputs": {"image": (2, 1, 8, 8)}}, "stage 'read' is behind 'check', and was made with nothing said of it, and now --sha"),
+    ({"passes": "dce"}, "stage 'hub' is behind 'check', and was made with no other passes, and now dce is asked for"),
+    ({"options": {"bias": "plain"}}, r"stage 'top-to-tosa' .* was made with plain-biases\{bias=fine\}, .*\{bias=plain\}"),
+    ({"quantize": "int8", "data": [{"image": np.ones((1, 1, 8, 8), np.float32)}]}, "'top-to-tosa' .* floats, and now quant")])
+def test_what_stages_behind_were_made_with_has_to_be_what_is_asked_for(
+    asked: dict[str, Any], words: str, examples: Path, tmp_path: Path,
+):
+    """They do not run again: it was ignored, and the report said that it had been done."""
+    model, given = examples / "digits" / "digits_float.onnx", {"verify": False, "dump": tmp_path / "steps"}
+    transload.convert(model, out=tmp_path / "out", **given)
+    with pytest.raises(UsageError, match=words) as raised:
+        transload.convert(model, out=tmp_path / "out", start="check", **given, **asked)
+    assert "transload convert" in raised.value.hint
+    if "data" not in asked:
+        with pytest.raises(UsageError, match=words):
+            transload.plan(model, start="check", **given, **asked)
+    if "inputs" not in asked:  # what is not behind is made as is asked for
+        transload.convert(model, out=tmp_path / "out", start="hub", **given, **asked)
+
+
+def test_a_dump_of_an_earlier_version_does_not_say_what_it_was_made_with(digits: Path, tmp_path: Path):
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    file = tmp_path / "steps" / "index.json"
+    index = json.loads(file.read_text())
+    for entry in index["stages"]:
+        entry.pop("made", None)
+    file.write_text(json.dumps(index))
+    with pytest.raises(UsageError, match="does not say what it was made with"):
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="hub", verify=False)
+
+
 def test_states_and_notes_go_with_a_dump(models: Path, tmp_path: Path):
     model = next((models / "tflite" / "tflm_mnist_lstm_float").glob("*.tflite"))
     options = {"state": "explicit"}

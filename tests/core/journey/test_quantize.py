@@ -13,6 +13,7 @@ import pytest
 
 import transload
 from transload.api import at_hub
+from transload.cli.quantized import need_page
 from transload.context import Context
 from transload.convert_model import Artifact
 from transload.errors import UsageError
@@ -167,6 +168,29 @@ def test_the_dump_has_it_and_can_be_gone_on_from(convert: Convert, tmp_path: Pat
         assert again.verification.runtime == "the quantized module"
         (a,), (b,) = ([file for file in each.files if file.suffix == ".tosa"] for each in (first, again))
         assert a.read_bytes() == b.read_bytes()
+
+
+def test_what_is_gone_on_from_was_quantized_as_is_asked_for(convert: Convert, images: np.ndarray, tmp_path: Path) -> None:
+    """Another quantizer, its options, samples and tables were ignored, and the report said that they had been used."""
+    table = tmp_path / "digits.table"
+    source = transload.load(Path(__file__).parents[3] / "examples" / "digits" / "digits_float.onnx")
+    transload.calibrate(source, [{"image": each.reshape(1, 1, 8, 8)} for each in images[:4]]).save(table)
+    given: dict[str, Any] = {"dump": tmp_path / "steps", "verify": False, "quantizer_options": {"calibration": str(table)}}
+    convert(**given)
+    convert(**given, start="check")
+    for asked, words in (
+        ({"quantize": "int16x8"}, "made with int8-asym, calibration=.*, and now int16x8"),
+        ({"quantize": None, "quantizer_options": {}, "data": None}, "and now no quantizer"),
+        ({"quantizer_options": {}}, "and now int8-asym is asked for"), ({"data": Data(images, 8)}, "the samples"),
+    ):
+        with pytest.raises(UsageError, match=f"stage 'quantize' is behind 'check', and was .*{words}"):
+            convert(**{**given, **asked}, start="check")
+    table.write_text(table.read_text().replace("# ", "# of another day "))
+    with pytest.raises(UsageError, match="what the files that options name hold has changed"):
+        convert(**given, start="check")
+    convert(**given, start="quantize")
+    with pytest.raises(UsageError, match="--report shows what quantizing cost, and stage 'quantize' is behind 'check'"):
+        need_page(tmp_path / "page.html", "int8-asym", "images", tmp_path / "steps", "check")
 
 
 def test_samples_are_needed_and_have_to_fit(convert: Convert, images: np.ndarray) -> None:
