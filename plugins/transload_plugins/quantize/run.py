@@ -110,11 +110,7 @@ def quantized(
     check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
     module = _written_out(module)
-    kept, wide = layers_of(layers, module, scheme.activations.width)
-    named = floats_of(floats, module)
-    check_tensors(module, named)
-    need_agreement(named, layers)
-    kept |= named
+    kept, wide = _said(module, scheme, floats, layers)
     calibration = Calibration.of(calibration)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
                            quant_output=quant_output, rounds=rounds)
@@ -141,6 +137,17 @@ def quantized(
     work.improve(ready, rounding=rounding, polish=polish, islands=looked, fine=fine, learning=learning,
                  bias_correction=bias_correction, room=room, resume=resume)
     return work.finished(ready.module, known, rounds, layers)
+
+
+def _said(
+    module: Module, scheme: Scheme, floats: Floats, layers: Layers | str | Path | None,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Tensors that are to stay float, with the reasons, and those of 16 bits, by `floats` and `layers`, which have to agree."""
+    kept, wide = layers_of(layers, module, scheme.activations.width)
+    named = floats_of(floats, module)
+    check_tensors(module, named)
+    need_agreement(named, layers)
+    return {**kept, **named}, wide
 
 
 def _taken_as_it_is(

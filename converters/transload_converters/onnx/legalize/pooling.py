@@ -67,7 +67,7 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
     n = len(window.kernel)
     counts = [(size + pads[i] + pads[n + i] - window.extent(i)) // window.strides[i] + 1 for i, size in enumerate(shape[2:])]
     padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=-math.inf)
-    inside = np.pad(np.ones(shape[2:], np.float32), list(zip(pads[:n], pads[n:], strict=True)))
+    inside = tables.pad(tables.ones(shape[2:], np.float32), list(zip(pads[:n], pads[n:], strict=True)))
     elements, places, there = [], [], []
     if flag(op, "storage_order", 0):  # places are counted down the columns
         strides = [math.prod(shape[2 : 2 + i]) for i in range(n)]

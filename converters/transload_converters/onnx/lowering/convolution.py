@@ -176,7 +176,7 @@ def _shares(op: AvgPool) -> np.ndarray:
     sizes, n, factors = static_shape(op.input)[2:], len(op.kernel_shape), np.ones(())
     for axis, (size, kernel, stride) in enumerate(zip(sizes, op.kernel_shape, op.strides, strict=True)):
         before, after = op.pads[axis], op.pads[n + axis]
-        starts = np.arange(0, size + before + after - kernel + 1, stride) - before
+        starts = arange(0, size + before + after - kernel + 1, stride) - before
         counts = np.clip(np.minimum(starts + kernel, size) - np.maximum(starts, 0), 1, None)
         factors = factors[..., None] * (kernel / counts)
     return factors

@@ -6,12 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from transload.errors import Unsupported
 from transload.ir import IntegerType, Op, Value
 from transload.rewrite import Rewriter
 from transload_hub.build import permute, reshape, same_padding, scalar_like, slice_along
+from transload_hub.tables import arange
 
 from .reduce import least_of
 from .table import TfTable, attr, channels_last, constant_sizes, ints_attr, shape_of
@@ -223,7 +222,7 @@ def dilation(op: Op, rw: Rewriter) -> Value:
         total = rw.emit("top.Add", part, reshape(rw, number, (1, 1, 1, channels)))
         for axis in (1, 2) if whole else ():  # where the place lies outside of the input
             (before, _), size = pairs[axis - 1], sizes[axis]
-            reached = np.arange(counts[axis - 1]) * strides[axis - 1] + begins[axis - 1] - before
+            reached = arange(counts[axis - 1]) * strides[axis - 1] + begins[axis - 1] - before
             inside = (reached >= 0) & (reached < size)
             if not inside.all():
                 flags = rw.constant(inside.reshape(tuple(-1 if at == axis else 1 for at in range(4))))
