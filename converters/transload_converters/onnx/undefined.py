@@ -15,6 +15,8 @@ from .undefined_ops import UNDEFINED
 __all__ = ["undefined"]
 
 _MOST = float((1 << 31) - 1)
+_STEPS = 8
+"""Ops between the bits of a float and the power that is made of them, at most."""
 
 
 def _is_cast(op: Op) -> bool:
@@ -36,6 +38,20 @@ def _is_narrow_cast(op: Op) -> bool:
 def _is_no_whole_number(op: Op, operands: Sequence[Any]) -> bool:
     array = np.asarray(operands[0], np.float64)
     return bool((array != np.trunc(array)).any()) or _is_cast_beyond(op, operands)
+
+
+def _is_of_a_power(op: Op) -> bool:
+    """Whether an op reads the bits of a float of which a power of two (float8e8m0) is made."""
+    if op.name != "top.Bitcast" or not op.operands[0].is_float:
+        return False
+    reached = {op}
+    for _ in range(_STEPS):
+        reached |= {user for each in reached for value in each.results for user in value.uses}
+    return any(each.name == "top.Bitcast" and str(each.results[0].element_or_none) == "f8E8M0FNU" for each in reached)
+
+
+def _has_a_sign(op: Op, operands: Sequence[Any]) -> bool:
+    return bool(np.signbit(np.asarray(operands[0], np.float64)).any())
 
 
 def _is_counted_beyond(op: Op, operands: Sequence[Any]) -> bool:
@@ -64,6 +80,7 @@ _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str
     (_is_narrow_cast, _is_no_whole_number,
      "integers of few bits are made of numbers that are no whole ones, or beyond: "
      "onnxruntime rounds them, and ONNX's reference cuts them off"),
+    (_is_of_a_power, _has_a_sign, "numbers below zero are made powers of two (float8e8m0), which ONNX leaves open"),
     (is_counted, _is_counted_beyond,
      "what QuantizeLinear is given is no number, or more than 2^31 steps; ONNX does not say what becomes of it, and onnxruntime "
      "gives the least number, or any"),

@@ -292,3 +292,19 @@ def test_a_runtime_that_gives_other_dimensions_is_no_plugin_that_fails(
     assert checked is not None and checked.status == status
     assert ("along no axes" in checked.why) == known
     assert "y: onnxruntime gives [3, 4], the model says [1, 3, 1, 4]" in (checked.notes if known else checked.broken)
+
+
+@pytest.mark.parametrize(("least", "status"), [(-3.0, "inconclusive"), (0.25, "passed")])
+@pytest.mark.parametrize("mode", ["up", "nearest"])
+def test_powers_of_numbers_below_zero_are_not_judged(tmp_path: Path, mode: str, least: float, status: str) -> None:
+    """float8e8m0 has no sign: ONNX's reference drops it, and onnxruntime gives the least power."""
+    x, path = np.array([least, 0.7, 1.5, 100], np.float32), tmp_path / "power.onnx"
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", "y")]
+    casts = [node("Cast", ["x"], ["p"], to=TensorProto.FLOAT8E8M0, round_mode=mode),
+             node("Cast", ["p"], ["y"], to=TensorProto.FLOAT)]
+    graph = helper.make_graph(casts, "g", ends[:1], ends[1:])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 24)], ir_version=11), path)
+    checked = transload.convert(
+        path, "stablehlo", tmp_path / "out", input_data={"x": x}, options={"minimum_version": "newest"}).verification
+    assert checked is not None and checked.status == status, checked
+    assert ("which ONNX leaves open" in checked.why) == (status == "inconclusive")
