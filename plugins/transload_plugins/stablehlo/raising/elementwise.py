@@ -7,6 +7,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ml_dtypes import finfo
 
 from transload.ir import BF16, F16, F32, F64, Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
@@ -204,11 +205,12 @@ _BITS: dict[Any, tuple[int, int]] = {F16: (5, 10), BF16: (8, 7), F32: (8, 23), F
 def reduce_precision(op: ReducePrecision, rw: Rewriter) -> Value:
     """The mantissa rounded, through bf16 or f16 where one of them has those bits; then what the exponent cannot say cut off.
 
-    Smaller floats than f16 are rounded as f16, of which they are.
+    Other floats are rounded as f16, where it holds them, and else (powers of two of 8 bits) as f32.
     """
     x, exponent, mantissa = lean(op.operands[0]), op.exponent_bits, op.mantissa_bits
     element = x.element
-    own_exponent, own_mantissa = _BITS.get(element, _BITS[F16])
+    holder = element if element in _BITS else F16 if finfo(dtype_of(element)).maxexp <= finfo(np.float16).maxexp else F32
+    own_exponent, own_mantissa = _BITS[holder]
     if element not in (F32, F64):
         x = rw.emit("top.Cast", x, element=F32)
     through: Any = None
