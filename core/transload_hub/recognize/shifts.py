@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I64, UI64, IntegerType, Value
+from transload.ir import I64, UI64, IntegerType, TensorType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from ..algebra.match import inputs_of, made_by, only_serves
@@ -37,14 +37,23 @@ def signed_shift(op: Sub, rw: Rewriter) -> Value | None:
     places, less = rw.constant_of(moved.b), rw.constant_of(op.operands[1])
     if places is None or less is None or not (places < 64).all() or not _are_halves(less, places):
         return None
+    if not _keeps_type(back.output, op.results[0]):
+        return None
     for inner, half in inputs_of(raised):
         there = rw.constant_of(half)
         source = made_by(inner, "Cast")
         if there is None or source is None or not (there == _HALF).all() or not isinstance(source.input.element, IntegerType):
             continue
+        if not _keeps_type(inner, moved.a):
+            continue
         if only_serves(op, [source.input]):
             return rw.emit("top.ShiftRight", cast(rw, source.input, I64), rw.constant(places.astype(np.int64)))
     return None
+
+
+def _keeps_type(before: Value, after: Value) -> bool:
+    """Whether a constant beside `before` made no more of it: what is shifted has no shape but its own and the places'."""
+    return isinstance(before.type, TensorType) and before.type.shape is not None and before.type == after.type
 
 
 def _are_halves(less: Any, places: Any) -> bool:
