@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..dialect.indexing import Gather, TorchIndexSelect
     from ..dialect.slicing import DynamicSlice, DynamicUpdateSlice
 
-__all__ = ["TABLE", "as_subscripts"]
+__all__ = ["TABLE", "as_subscripts", "clamped_starts"]
 
 TABLE = RewriteTable()
 
@@ -52,7 +52,7 @@ def as_subscripts(rw: Rewriter, x: Value) -> Value:
     return x if x.element in (I32, I64) else cast(rw, x, I64 if element_of(x).width >= 32 else I32)
 
 
-def _clamped(rw: Rewriter, starts: Value, most: int) -> Value:
+def clamped_starts(rw: Rewriter, starts: Value, most: int) -> Value:
     """Starts from 0 to `most`. Of unsigned ones, those too large for the hub's subscripts are clamped before."""
     if element_of(starts).unsigned:
         starts = rw.emit("top.Min", starts, like(rw, starts, min(most, element_of(starts).range[1])))
@@ -87,7 +87,7 @@ def dynamic_slice(op: DynamicSlice, rw: Rewriter) -> Value:
             begin = min(max(int(known.reshape(-1)[0]), 0), shape[axis] - size)
             x = cut_axis(rw, x, axis, begin, begin + size)
             continue
-        place = reshape(rw, _clamped(rw, lean(start), shape[axis] - size), (1,))
+        place = reshape(rw, clamped_starts(rw, lean(start), shape[axis] - size), (1,))
         if size > 1:
             place = rw.emit("top.Add", place, rw.constant(counting(size), place.element))
         x = rw.emit("top.Gather", materialized(rw, x), place, axis=axis)
@@ -110,7 +110,7 @@ def dynamic_update_slice(op: DynamicUpdateSlice, rw: Rewriter) -> Value:
         most = shape[axis] - part[axis]
         places.append(
             0 if most == 0 else min(max(int(known.reshape(-1)[0]), 0), most) if known is not None
-            else reshape(rw, _clamped(rw, lean(start), most), ()))
+            else reshape(rw, clamped_starts(rw, lean(start), most), ()))
     return updated(rw, x, update, places)
 
 
@@ -255,7 +255,7 @@ class _Slices:
         """Rows of one dimension. They come where the dimension was, and are moved to the front."""
         axis = self.mapped[0]
         batch = shape_of(starts)[:-1]
-        rows = _clamped(rw, reshape(rw, starts, batch), self.shape[axis] - 1)
+        rows = clamped_starts(rw, reshape(rw, starts, batch), self.shape[axis] - 1)
         made = rw.emit("top.Gather", x, rows, axis=axis)
         n = len(batch)
         if self.windows:  # the window of one element stays as a dimension
@@ -270,7 +270,8 @@ class _Slices:
         columns: list[Value] = []
         for number, axis in enumerate(self.mapped):
             column = cut_axis(rw, starts, starts.rank - 1, number, number + 1)
-            column = _clamped(rw, reshape(rw, column, (*batch, *(1 for _ in self.windows))), self.shape[axis] - self.sizes[axis])
+            column = reshape(rw, column, (*batch, *(1 for _ in self.windows)))
+            column = clamped_starts(rw, column, self.shape[axis] - self.sizes[axis])
             if self.sizes[axis] > 1:
                 spread = [1] * len(extent)
                 spread[len(batch) + self.windows.index(axis)] = self.sizes[axis]

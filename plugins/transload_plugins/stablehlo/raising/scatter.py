@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter, RewriteTable
 
 from ..types import element_of, shape_of
 from .bodies import single_op, yielded
-from .indexing import as_subscripts
+from .indexing import as_subscripts, clamped_starts
 from .movement import padded
 from .table import (
     cast,
@@ -158,7 +158,7 @@ class _Scatter:
             if axis in self.mapped:
                 number = self.mapped.index(axis)
                 column = cut_axis(rw, starts, starts.rank - 1, number, number + 1)
-                column = _signed(rw, reshape(rw, column, (*batch, *(1 for _ in self.windows))))
+                column = _signed(rw, reshape(rw, column, (*batch, *(1 for _ in self.windows))), self.shape[axis])
                 if window is not None and self.size_of[axis] > 1:
                     column = rw.emit("top.Add", column, along(window, self.size_of[axis], column.element))
             elif axis in self.batching:
@@ -196,8 +196,10 @@ def _column_type(columns: Sequence[Value]) -> Any:
     return columns[0].element if columns else I64
 
 
-def _signed(rw: Rewriter, x: Value) -> Value:
-    """Subscripts as i32 or i64; unsigned ones of 32 and 64 bits, of which none that is in range is as large, cut off before."""
-    if element_of(x).unsigned and element_of(x).width >= 32:
-        x = rw.emit("top.Min", x, like(rw, x, (1 << 31) - 1))
-    return as_subscripts(rw, x)
+def _signed(rw: Rewriter, x: Value, size: int) -> Value:
+    """Starts in a dimension of `size` as i32 or i64.
+
+    Unsigned ones of 32 and 64 bits are cut off before, at the first that is outside: a window from there on is, too, and its
+    places are no larger than such types hold.
+    """
+    return clamped_starts(rw, x, size) if element_of(x).unsigned and element_of(x).width >= 32 else as_subscripts(rw, x)
