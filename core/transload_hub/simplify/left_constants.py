@@ -1,13 +1,15 @@
 """Products whose matrix of weights stands on the left, as those of layers: the pass `left-constants-to-layers`.
 
-`K X` is `(X^T K^T)^T`: with weights on the right a product is what schemes and kernels of layers take.
+`K X` is `(X^T K^T)^T`: with weights on the right a product is what schemes and kernels of layers take. A vector on either side
+is a matrix of one row, and the result has the shape that it had.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
-from transload.ir import FloatType, Module, Value
+from transload.ir import Module, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
@@ -29,17 +31,38 @@ def left_constants_to_layers(module: Module) -> bool:
 
 @TABLE("top.MatMul")
 def _on_the_right(op: MatMul, rw: Rewriter) -> Value | None:
-    value, weights, name = op.right, op.input, op.output.name
-    if constant_of(weights) is None or constant_of(value) is not None or weights.rank != 2 or value.rank < 2:
+    value, name = op.right, op.output.name
+    if constant_of(op.input) is None or constant_of(value) is not None or not op.output.is_float or not op.input.is_float:
         return None
-    if not isinstance(op.output.element_or_none, FloatType) or not isinstance(weights.element_or_none, FloatType):
-        return None
-    swapped = (*range(value.rank - 2), value.rank - 1, value.rank - 2)
-    if not op.right_transpose:
-        value = rw.emit("top.Permute", value, order=swapped)
+    weights = _matrix(rw, op.input)
+    if not op.output.is_static and (value.rank == 1 or op.input.rank == 1 or op.input.rank > value.rank):
+        return None  # its shape has to be said
+    if value.rank == 1:
+        value = rw.emit("top.Reshape", value, shape=(1, weights.shape[-2 if op.left_transpose and op.input.rank > 1 else -1]))
+    elif not op.right_transpose:
+        value = rw.emit("top.Permute", value, order=_swapped(value.rank))
     last = {key: kept for key, kept in op.attributes.items() if key in ("do_relu", "relu_limit")}
     own = {} if op.bias is not None else last
     made = rw.emit(
-        "top.MatMul", value, weights, location=f"{name}{PRODUCT}" if name else None, right_transpose=not op.left_transpose, **own)
-    made = rw.emit("top.Permute", made, order=swapped)
+        "top.MatMul", value, weights, location=f"{name}{PRODUCT}" if name else None,
+        right_transpose=op.input.rank == 1 or not op.left_transpose, **own)
+    if op.input.rank > 1 and op.right.rank > 1:
+        made = rw.emit("top.Permute", made, order=_swapped(made.rank))
+    if made.rank != op.output.rank:
+        made = rw.emit("top.Reshape", made, shape=op.output.static_shape)
     return made if op.bias is None else rw.emit("top.Add", made, op.bias, **last)
+
+
+def _matrix(rw: Rewriter, weights: Value) -> Value:
+    """The weights as a matrix: a vector as one row, and of a batch of one matrix that matrix; others as they are."""
+    if weights.rank > 1 and (weights.rank == 2 or math.prod(weights.static_shape[:-2]) != 1):
+        return weights
+    dense = constant_of(weights)
+    assert dense is not None
+    numbers = dense.numpy()
+    return rw.constant(numbers[None, :] if weights.rank == 1 else numbers.reshape(numbers.shape[-2:]))
+
+
+def _swapped(rank: int) -> tuple[int, ...]:
+    """The order of dimensions in which the last two change places."""
+    return (*range(rank - 2), rank - 1, rank - 2)

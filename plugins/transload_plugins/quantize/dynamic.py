@@ -36,6 +36,7 @@ from .measure import Sample
 from .observe import observed
 from .requantize import begun
 from .scheme import SCHEMES, stored
+from .weight_only import weights_of
 
 __all__ = ["dynamic", "ranges_found_as_it_runs"]
 
@@ -62,7 +63,7 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
     write_out_einsums(result)
     left_constants_to_layers(result)
     constants_to_layers(result)
-    layers, others = dict[str, Op](), dict[str, str]()
+    layers, others, takes_any = dict[str, Op](), dict[str, str](), False
     for name, value in observed(result).items():
         why = None if value.op is None else _why_not(value.op, least)
         if name in kept or name.removesuffix(PRODUCT) in kept or value.op is None or why == "":
@@ -71,13 +72,15 @@ def ranges_found_as_it_runs(module: Module, *, least: int = LEAST, floats: Float
             layers[name] = value.op
         else:
             others[name] = why
+            takes_any |= weights_of(value.op) is not None
     if not layers:
         small = any(FEWER in why for why in others.values())
         raise UsageError(
             "no layer of the model has weights for which LiteRT has kernels that round activations",
             hint="; ".join([*(f"{name}: {why}" for name, why in list(others.items())[:3]),
                             *(["--quantizer-option least=0 takes small weights, too"] if small else []),
-                            "w8a16 takes any"]))
+                            *(["w8a16 takes any"] if takes_any else [])])
+            or "dynamic makes integers of the weights of Conv and MatMul")
     sizes = [_change(name, op) for name, op in layers.items()]
     Pipeline.parse("dce").run(result)
     verify(result)

@@ -45,7 +45,7 @@ from .scheme import FEW, SHARES, held_as
 from .sums import places_of, summed
 
 __all__ = ["WEIGHT_SCHEMES", "WeightScheme", "block_sizes", "by_weights", "w4a16", "w8a16", "weight_options",
-    "weights_held"]
+    "weights_held", "weights_of"]
 
 FEWEST = 4
 """How many times a group may be smaller than asked for, where sizes do not divide, before a channel has one scale instead."""
@@ -104,7 +104,7 @@ def weights_quantized(
     left_constants_to_layers(result)
     layers = {name: value.op for name, value in observed(result).items()
               if kept.keys().isdisjoint((name, name.removesuffix(PRODUCT))) and value.op is not None
-              and _weights_of(value.op) is not None}
+              and weights_of(value.op) is not None}
     if not layers:
         raise UsageError(
             "no op of the model multiplies by constant weights of floats, so there is nothing to quantize",
@@ -118,7 +118,7 @@ def weights_quantized(
     return Quantized(result, kept, {"weights": work.told()}, module.clone())
 
 
-def _weights_of(op: Op) -> Dense | None:
+def weights_of(op: Op) -> Dense | None:
     """The constant weights of an op, where they are floats."""
     rule = rule_of(op)
     if rule is None or rule.weights is None:
@@ -148,7 +148,7 @@ class _Work:
 
     def change(self, name: str, op: Op) -> None:
         """Give an op its weights as integers behind a cast."""
-        rule, dense = rule_of(op), _weights_of(op)
+        rule, dense = rule_of(op), weights_of(op)
         assert rule is not None and rule.weights is not None and dense is not None
         value = op.operands[rule.weights]
         sizes, products = _sizes(op, self.scheme.group), summed(op)

@@ -238,3 +238,38 @@ def test_weights_on_the_left_are_weights(scheme: str, turned: tuple[bool, bool],
     transload.save(transload.lower(made, "tfl"), tmp_path / "made.tflite")
     with pytest.raises(UsageError):
         transload.quantize(model, scheme, floats="y", **({"least": 0} if scheme == "dynamic" else {}))
+
+
+@pytest.mark.parametrize("scheme", ["dynamic", "w8a16"])
+@pytest.mark.parametrize(("left", "right", "turned"), [
+    ((1, 32, 8), (2, 8, 6), (False, False)), ((1, 8, 32), (8, 6), (True, False)), ((1, 1, 32, 8), (2, 6, 8), (False, True)),
+    ((32, 8), (8,), (False, False)), ((8, 32), (8,), (True, False)), ((1, 1, 32, 8), (8,), (False, True)),
+    ((8,), (8, 6), (True, False)), ((8,), (2, 6, 8), (False, True)), ((8,), (8,), (True, True)),
+    ((3, 32, 8), (8, 6), (False, False)), ((3, 8, 32), (8,), (True, False)), ((3, 32, 8), (2, 1, 6, 8), (False, True))], ids=str)
+@pytest.mark.parametrize("biased", [False, True])
+def test_vectors_and_batches_on_the_left_are_weights(
+    scheme: str, left: tuple[int, ...], right: tuple[int, ...], turned: tuple[bool, bool], biased: bool, tmp_path: Path) -> None:
+    """Each scheme refused them, and `dynamic` with a hint at the other. LiteRT has no kernel for a batch of matrices."""
+    random = np.random.default_rng(5)
+    graph = Graph(right)
+    weights = graph.constant(random.normal(0, 1, left).astype(np.float32))
+    bias = [graph.constant(random.normal(0, 1, ()).astype(np.float32))] if biased else []
+    model = graph.done(graph.MatMul(
+        weights, graph.inputs[0], *bias, left_transpose=turned[0], right_transpose=turned[1], do_relu=biased, location="y"))
+    if scheme == "dynamic" and left[0] == 3:
+        with pytest.raises(UsageError, match="no layer") as refused:
+            transload.quantize(model, scheme, least=0)
+        assert "w8a16" in str(refused.value.hint)
+        return
+    made = transload.quantize(model, scheme, **({"least": 0} if scheme == "dynamic" else {}))
+    sample = {"x0": random.normal(0, 1, right).astype(np.float32)}
+    before, after = (next(iter(transload.run(each, sample).values())) for each in (model, made))
+    assert before.shape == after.shape and sqnr(before, after) > 30
+    transload.save(transload.lower(made, "tfl"), tmp_path / "made.tflite")
+
+
+def test_nothing_is_hinted_at_that_is_refused_too() -> None:
+    graph = Graph((2, 8))
+    with pytest.raises(UsageError, match="no layer") as refused:
+        transload.quantize(graph.done(graph.Relu(graph.inputs[0], location="y")), "dynamic")
+    assert "w8a16 takes" not in str(refused.value.hint)
