@@ -262,7 +262,8 @@ def _opened(path: Path, folder: Path, report: dict[str, Any]) -> Written:
         note = f"{path} is for {name}, which nothing here runs; {program} beside it is run"
     module = _read(program, report)
     if needed is not None:  # weights beside it, which are known once it is read
-        with_it = [name for name in report["files"] if folder / name in module.beside]
+        beside = {file.resolve() for file in module.beside}  # readers say them as they opened them, through links or not
+        with_it = [name for name in report["files"] if (folder / name).resolve() in beside]
         need_as_written(path, folder, report, readable_suffixes(), with_it)
     return Written(module, None, (note, note))
 

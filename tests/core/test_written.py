@@ -423,6 +423,32 @@ def test_what_the_program_is_read_with_is_as_it_was_written(
         transload.run(tmp_path / "digits_float.bin", given)
 
 
+@pytest.mark.parametrize("way", ["relative", "link", "absolute"])
+def test_weights_are_known_however_the_folder_is_named(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers say where weights lie without links: by a relative path, or one with a link, changed ones were used unsaid."""
+    for least in ("EXTERNAL_FROM", "_INLINE"):
+        monkeypatch.setattr(f"transload_converters.onnx.writer.{least}", 0)
+    monkeypatch.setattr("transload.written.runner_of", lambda name, emitted=None: (None, ""))
+    graph = Graph((1, 4))
+    (tmp_path / "there").mkdir()
+    transload.convert(graph.done(graph.Mul(graph.inputs[0], graph.constant(np.full((1, 4), 2, np.float32)))), "onnx",
+                      tmp_path / "there" / "out", verify=False)
+    (weights,) = (tmp_path / "there" / "out").glob("*.data")
+    file = weights.with_name("report.json")
+    weights.with_name("compiled.bin").write_bytes(b"compiled")
+    report = json.loads(file.read_text(encoding="utf-8"))
+    report["files"] = {"compiled.bin": 8, **report["files"]}
+    file.write_text(json.dumps(report), encoding="utf-8")
+    (tmp_path / "link").symlink_to("there", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    folder = {"relative": Path("there"), "link": tmp_path / "link", "absolute": tmp_path / "there"}[way]
+    given = {"x0": np.ones((1, 4), np.float32)}
+    transload.run(folder / "out" / "compiled.bin", given)
+    weights.write_bytes(np.full(4, 9, np.float32).tobytes())
+    with pytest.raises(ReadError, match=r"\.data was changed since it was written"):
+        transload.run(folder / "out" / "compiled.bin", given)
+
+
 def test_what_goes_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an earlier conversion wrote is removed where it is as it was: its digest took seconds, twice, of a large file."""
     transload.convert(summing(), "tosa", tmp_path, verify=False)
