@@ -39,7 +39,7 @@ from ..verification.asked import verify_mode
 from ..verification.tolerance import Tolerance, limit_texts
 from .cache import Cache, report_in
 from .crew import Crew
-from .located import located_options, located_passes, located_samples
+from .located import located_options, located_passes, located_quantizing, located_samples
 from .requests import beside_is_same, digest_of_request
 from .seen import is_of_others, need_seen
 from .zoo import Found, found_in
@@ -184,7 +184,8 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     here = current_directory() or Path()
     made = {name: value for name, value in asked.items() if value is not None and value != _DEFAULTS.get(name)}
     made["verify"] = verify_mode(asked.get("verify", True))
-    chosen = _checked_target(target, asked.get("options") or {}, asked.get("host"))
+    targets = _checked_targets(target, asked.get("options") or {}, asked.get("host"))
+    chosen = targets[0]
     need_possible(chosen, **{name: value for name, value in asked.items() if value is not None and name not in _OF_EACH})
     if "format" in made:
         host().get("readers", made["format"])
@@ -194,9 +195,9 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
         whole = data if isinstance(data, Data) else Data(data)
         made["data"] = {**asdict(whole), "source": located_samples(whole.source, here)}
     if "options" in made:
-        made["options"] = located_options(made["options"], here)
+        made["options"] = located_options(made["options"], here, targets)
     if "quantizer_options" in made:
-        made["quantizer_options"] = located_options(made["quantizer_options"], here, made["quantize"])
+        made["quantizer_options"] = located_quantizing(made["quantizer_options"], here, made["quantize"])
     if "passes" in made:
         made["passes"] = located_passes(made["passes"], here)
     if preprocess is not None:
@@ -208,10 +209,10 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
     return request
 
 
-def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str | None) -> Target:
-    """The target, which can be used here, and so can the host's; `UsageError` for options that nobody has."""
+def _checked_targets(name: str | None, options: Mapping[str, Any], host_name: str | None) -> list[Target]:
+    """The target, which can be used here, and the host's, where there is one; `UsageError` for options that nobody has."""
     chosen = usable_target(name)
-    _, options = hosted_for(chosen, host_name, options)
+    hosted, options = hosted_for(chosen, host_name, options)
     target_options(chosen, options)
     known = {*chosen.options(), *(key for each in host().conversions.values() for key in each.options)}
     wrong = next((key for key in options if key.rpartition(".")[2] not in known), None)
@@ -219,7 +220,7 @@ def _checked_target(name: str | None, options: Mapping[str, Any], host_name: str
         guess = nearest(wrong, known)
         raise UsageError(f"neither {chosen.name!r} nor any way to it has an option {wrong}",
                          hint=f"did you mean {guess!r}?" if guess else "")
-    return chosen
+    return [chosen] if hosted is None else [chosen, hosted.target]
 
 
 def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,10 @@ from ..errors import UsageError
 from ..files import exists, is_file
 from ..options import option_type, parameters_of
 from ..passes.manager import Pipeline
-from ..plugin import resolve
+from ..plugin import Target, resolve
 from ..plugin_host import host
 
-__all__ = ["located_options", "located_passes", "located_samples"]
+__all__ = ["located_options", "located_passes", "located_quantizing", "located_samples"]
 
 
 def located_samples(source: Any, here: Path) -> Any:
@@ -30,13 +30,19 @@ def located_samples(source: Any, here: Path) -> Any:
     return f"python:{(here / module).absolute()}{colon}{function}" if module.endswith(".py") else text
 
 
-def located_options(options: Mapping[str, Any], here: Path, quantizer: str | None = None) -> dict[str, Any]:
-    """Options of targets and conversions, or of a quantizer, those that are files by paths that hold for a worker.
+def located_options(options: Mapping[str, Any], here: Path, targets: Iterable[Target]) -> dict[str, Any]:
+    """Options of `targets` and conversions, those that are files by paths that hold for a worker.
 
     Which options are files nobody declares: it is a text that names one, of an option that takes any text.
     """
-    words = _not_texts_of(quantizer) if quantizer is not None else _not_texts()
+    words = _not_texts(targets)
     return {key: value if key.rpartition(".")[2] in words else _located(value, here) for key, value in options.items()}
+
+
+def located_quantizing(options: Mapping[str, Any], here: Path, quantizer: str) -> dict[str, Any]:
+    """The same of a quantizer's options."""
+    words = _not_texts_of(quantizer)
+    return {key: value if key in words else _located(value, here) for key, value in options.items()}
 
 
 def located_passes(pipeline: str, here: Path) -> str:
@@ -59,9 +65,12 @@ def _located(value: Any, here: Path) -> Any:
     return str(path.absolute()) if is_path else value
 
 
-def _not_texts() -> set[str]:
-    """The names of options of targets and conversions that are numbers, or words to choose from, wherever they are declared."""
-    declared = [each.options for each in host().conversions.values()] + [each.options() for each in host().targets.values()]
+def _not_texts(targets: Iterable[Target]) -> set[str]:
+    """The names of options of targets and of all conversions that are numbers, or words to choose from, wherever declared.
+
+    Other targets, one of which may fail, are not asked: a conversion is none of theirs.
+    """
+    declared = [each.options for each in host().conversions.values()] + [each.options() for each in targets]
     types = [(name, option[0]) for options in declared for name, option in options.items()]
     return {name for name, _ in types} - {name for name, kind in types if kind is str}
 

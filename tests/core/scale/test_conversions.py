@@ -15,16 +15,19 @@ import pytest
 import transload
 from transload.cli import run
 from transload.context import Context
-from transload.errors import TransloadError, UsageError
+from transload.errors import PluginFailure, TransloadError, UsageError
 from transload.input_shapes import sizes_given
 from transload.option_files import files_of_options
 from transload.passes.manager import Pipeline
-from transload.plugin_host import Host
+from transload.plugin import Target
+from transload.plugin_host import Host, host
 from transload.scale import Crew, conversions, models_in
 from transload.scale import convert_all as convert_and_verify_all
 from transload.scale.conversions import MANIFEST
-from transload.scale.located import located_options, located_passes
+from transload.scale.located import located_options, located_passes, located_quantizing
 from transload.scale.requests import digest_of_request
+
+from tests.support.plugins import beside_ours
 
 
 def convert_all(*given, **how):
@@ -291,9 +294,9 @@ def test_which_texts_of_options_are_files(tmp_path):
         (tmp_path / name).write_text("")
     (tmp_path / "host").mkdir()
     given = {"bias": "fine", "config": "mine.ini", "device": "host", "vela.config": Path("gone.ini"), "int4": True}
-    located = located_options(given, tmp_path)
+    located = located_options(given, tmp_path, [host().targets["ethos-u55-128"]])
     assert located == {**given, "config": str(tmp_path / "mine.ini"), "vela.config": str(tmp_path / "gone.ini")}
-    assert located_options({"layers": "mine.ini"}, tmp_path, "int8") == {"layers": str(tmp_path / "mine.ini")}
+    assert located_quantizing({"layers": "mine.ini"}, tmp_path, "int8") == {"layers": str(tmp_path / "mine.ini")}
     (tmp_path / "mine.ini.npz").write_text("")
 
     class Plugin:
@@ -309,6 +312,24 @@ def test_which_texts_of_options_are_files(tmp_path):
         assert pipeline == f'cse,noted{{file="{tmp_path / "a b.txt"}" number=3}}'
         found = list(files_of_options([Pipeline.parse(pipeline).steps[1].options, located]))
         assert found == [tmp_path / name for name in ("a b.txt", "mine.ini", "mine.ini.npz")]
+
+
+def test_targets_that_nobody_asked_for_are_not_asked(zoo, tmp_path):
+    """One that failed for want of a license stopped conversions to all others."""
+    class Broken(Target):
+        name, accepts = "broken", ("top",)
+
+        def options(self):
+            raise RuntimeError("no license")
+
+        def emit(self, module, directory, name, options):
+            raise AssertionError
+
+    with beside_ours(targets=[Broken()]).bind():
+        made = conversions._request("tosa", {"options": {"bias": "plain"}, "host": None})
+        assert made["options"] == {"bias": "plain"}
+        with pytest.raises(PluginFailure, match="no license"):
+            conversions._request("broken", {"options": {"bias": "plain"}})
 
 
 def test_a_cluster_gives_the_same(zoo, tmp_path):
