@@ -17,7 +17,7 @@ import numpy as np
 from .errors import UsageError
 from .ir import Module
 from .journey import QUANTIZE, READ, Journey
-from .option_files import digests_of_options
+from .option_files import digests_of_options, read_by_quantizer
 from .text.digest import digest_of_module
 
 if TYPE_CHECKING:
@@ -44,9 +44,10 @@ def made_with(
     """
     made: dict[str, dict[str, Any]] = {READ: {"module": digest_of_module(module), "reading": list(module.reading)}}
     if quantization is not None:
+        read = read_by_quantizer(quantization.scheme, quantization.options)
         made[QUANTIZE] = {
             "data": _told(data), "preprocess": preprocess.as_toml() if preprocess is not None else None,
-            "files": digests_of_options(quantization.options), "postprocess": postprocess}
+            "files": digests_of_options(read), "postprocess": postprocess}
     return made
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from .digests import Digest
 from .files import is_file
+from .plugin_host import host
 
-__all__ = ["digests_of_options", "files_of_options"]
+__all__ = ["digests_of_options", "files_of_options", "read_by_quantizer"]
 
 
 def files_of_options(options: Any) -> Iterator[Path]:
@@ -23,6 +24,12 @@ def files_of_options(options: Any) -> Iterator[Path]:
 def digests_of_options(options: Any) -> dict[str, str | None]:
     """The digests of these files, by path."""
     return {str(file): Digest(file).text() for file in files_of_options(options)}
+
+
+def read_by_quantizer(quantizer: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a quantizer without those of files that it writes."""
+    saves = host().get("quantizers", quantizer).saves
+    return {key: value for key, value in options.items() if key not in saves}
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -30,25 +30,8 @@ if TYPE_CHECKING:
     from .partitioning import Partition
 
 __all__ = [
-    "Calibrator",
-    "Conversion",
-    "DialectSpec",
-    "Emitted",
-    "EmittedPart",
-    "Engine",
-    "ForeignFormat",
-    "KernelTable",
-    "Metric",
-    "Pass",
-    "Quantized",
-    "Quantizer",
-    "Reader",
-    "Runtime",
-    "Score",
-    "Source",
-    "Target",
-    "Writer",
-    "resolve",
+    "Calibrator", "Conversion", "DialectSpec", "Emitted", "EmittedPart", "Engine", "ForeignFormat", "KernelTable", "Metric",
+    "Pass", "Quantized", "Quantizer", "Reader", "Runtime", "Score", "Source", "Target", "Writer", "resolve",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -559,6 +542,8 @@ class Quantizer:
     """Of a name that users may well ask for, and that there is not: why, and what to take instead."""
     samples_do: str = ""
     """What samples do beside measuring what quantizing cost, as users are told who gave none: "corrects biases"."""
+    saves: tuple[str, ...] = ()
+    """Its options that are paths of files which it writes as it goes, to go on from: what is made does not depend on these."""
     finer: str = ""
     """What may lose less where the result is poor, beside more samples: options, other quantizers, with commas between."""
 

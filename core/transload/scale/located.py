@@ -40,9 +40,11 @@ def located_options(options: Mapping[str, Any], here: Path, targets: Iterable[Ta
 
 
 def located_quantizing(options: Mapping[str, Any], here: Path, quantizer: str) -> dict[str, Any]:
-    """The same of a quantizer's options."""
-    words = _not_texts_of(quantizer)
-    return {key: value if key in words else _located(value, here) for key, value in options.items()}
+    """The same of a quantizer's options; files that it writes (`Quantizer.saves`) lie where they are said to, there or not."""
+    words, saves = _not_texts_of(quantizer), host().get("quantizers", quantizer).saves
+    return {
+        key: str((here / value).absolute()) if key in saves and isinstance(value, str | Path)
+        else value if key in words else _located(value, here) for key, value in options.items()}
 
 
 def located_passes(pipeline: str, here: Path) -> str:

@@ -12,7 +12,7 @@ from ..digests import Digest
 from ..errors import ReadError
 from ..files import is_file, is_folder
 from ..json_text import plain
-from ..option_files import digests_of_options
+from ..option_files import digests_of_options, read_by_quantizer
 from ..passes.manager import Pipeline
 from ..plugin_host import host
 from ..report import versions
@@ -35,7 +35,8 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
         raise ReadError(f"{model}: cannot be read")
     parts: dict[str, Any] = {"model": content, "called": _called(model), "asked": plain(asked), "versions": versions()}
     passes = [step.options for step in Pipeline.parse(asked.get("passes", "")).steps]
-    if files := digests_of_options([asked.get("options"), asked.get("quantizer_options"), passes]):
+    quantizing = read_by_quantizer(asked["quantize"], asked["quantizer_options"]) if "quantizer_options" in asked else {}
+    if files := digests_of_options([asked.get("options"), quantizing, passes]):
         parts["files"] = files
     data = asked.get("data")
     if data is not None:

@@ -18,11 +18,15 @@ from transload.context import Context
 from transload.convert_model import Artifact
 from transload.errors import UsageError
 from transload.ir import Module
+from transload.made_with import made_with
 from transload.plugin import Quantized, Quantizer
 from transload.plugin_host import Host
+from transload.quantization import Quantization
 from transload.samples.samples import Data
 from transload.verification.asked import unverified
 from transload.verification.tolerance import Tolerance
+
+from tests.support.graphs import summing
 
 Convert = Callable[..., Artifact]
 
@@ -191,6 +195,15 @@ def test_what_is_gone_on_from_was_quantized_as_is_asked_for(convert: Convert, im
     convert(**given, start="quantize")
     with pytest.raises(UsageError, match="--report shows what quantizing cost, and stage 'quantize' is behind 'check'"):
         need_page(tmp_path / "page.html", "int8-asym", "images", tmp_path / "steps", "check")
+
+
+def test_a_file_that_the_quantizer_writes_is_nothing_that_it_is_made_with(tmp_path: Path) -> None:
+    """A state that an ended run left was there when the next one began, and gone when `--from` went on from its dump."""
+    state, module = tmp_path / "state.npz", summing()
+    how = Quantization("int8", {"learning": True, "resume": str(state)})
+    before = made_with(module, how)
+    state.write_bytes(b"half")
+    assert made_with(module, how) == before
 
 
 def test_samples_are_needed_and_have_to_fit(convert: Convert, images: np.ndarray) -> None:

@@ -297,6 +297,8 @@ def test_which_texts_of_options_are_files(tmp_path):
     located = located_options(given, tmp_path, [host().targets["ethos-u55-128"]])
     assert located == {**given, "config": str(tmp_path / "mine.ini"), "vela.config": str(tmp_path / "gone.ini")}
     assert located_quantizing({"layers": "mine.ini"}, tmp_path, "int8") == {"layers": str(tmp_path / "mine.ini")}
+    written = located_quantizing({"resume": "later.npz"}, tmp_path, "int8")
+    assert written == {"resume": str(tmp_path / "later.npz")}  # where it is to be written
     (tmp_path / "mine.ini.npz").write_text("")
 
     class Plugin:
@@ -312,6 +314,15 @@ def test_which_texts_of_options_are_files(tmp_path):
         assert pipeline == f'cse,noted{{file="{tmp_path / "a b.txt"}" number=3}}'
         found = list(files_of_options([Pipeline.parse(pipeline).steps[1].options, located]))
         assert found == [tmp_path / name for name in ("a b.txt", "mine.ini", "mine.ini.npz")]
+
+
+def test_a_file_that_a_quantizer_writes_is_no_part_of_the_request(zoo, tmp_path):
+    """It is there while the quantizer runs, and may be left from one that was ended: nothing that is made depends on it."""
+    model, state = zoo / "float" / "digits_float.onnx", tmp_path / "state.npz"
+    asked = {"quantize": "int8", "quantizer_options": {"learning": True, "resume": str(state)}}
+    before = digest_of_request(model, asked)
+    state.write_bytes(b"half")
+    assert digest_of_request(model, asked) == before
 
 
 def test_targets_that_nobody_asked_for_are_not_asked(zoo, tmp_path):
