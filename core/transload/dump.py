@@ -30,6 +30,7 @@ from .ir import Dense, Module
 from .ir.verify import check
 from .journey import HUB, QUANTIZE, READ, Observer, Stage
 from .json_text import json_text, of_json_text
+from .made_with import need_made
 from .passes.steps import PassRecord, Step
 from .plugin import Source
 from .read_again import command
@@ -261,4 +262,8 @@ def _checked(entry: dict[str, Any]) -> dict[str, Any]:
     files = [entry["file"], *(step["file"] for step in entry["steps"])]
     if not isinstance(entry["stage"], str) or any(file is not None and Path(file).name != file for file in files):
         raise ValueError
+    if not all(isinstance(step["pass"], str) for step in entry["steps"]) or not isinstance(entry.get("about", ""), str):
+        raise ValueError
+    if (made := entry.get("made")) is not None:
+        need_made(entry["stage"], made)
     return {"about": "", "to": None, **entry}

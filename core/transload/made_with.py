@@ -10,6 +10,7 @@ What a conversion or a pipeline was made with its passes say, which the dump has
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from .quantization import Quantization
     from .samples.preprocess import Preprocess
 
-__all__ = ["made_with", "need_same"]
+__all__ = ["made_with", "need_made", "need_same"]
 
 _WORDS = {
     "data": "the samples (--data)", "preprocess": "what becomes of images", "files": "what the files that options name hold",
@@ -55,8 +56,27 @@ def _told(data: Any) -> str | None:
     """Samples as text that says when they are others; None where that cannot be said."""
     from .evaluation.sources import told
 
-    source = getattr(data, "source", data)
-    return told(data) if isinstance(source, str | Mapping | np.ndarray | list | tuple) or hasattr(source, "__fspath__") else None
+    return told(data) if _is_told(getattr(data, "source", data)) else None
+
+
+def _is_told(source: Any) -> bool:
+    """Whether samples are texts, paths, numbers, arrays, or lists and dicts of these: what others say may be where they lie."""
+    if isinstance(source, Mapping):
+        return all(_is_told(each) for each in source.values())
+    if isinstance(source, list | tuple):
+        return all(_is_told(each) for each in source)
+    if isinstance(source, np.ndarray):
+        return not source.dtype.hasobject
+    return isinstance(source, str | Path | int | float | np.generic)
+
+
+def need_made(stage: str, made: Any) -> None:
+    """`ValueError` where what an index has of a stage is not what `made_with` gives; of what is told apart alone, anything is."""
+    if not isinstance(made, dict):
+        raise ValueError(f"{stage} was made with no dict")
+    if stage == READ and not (isinstance(made.get("module"), str) and isinstance(reading := made.get("reading"), list)
+                              and all(isinstance(word, str) for word in reading)):
+        raise ValueError(f"{stage} does not say what was read, and how")
 
 
 def need_same(start: Start, journey: Journey, module: Module, made: Mapping[str, Mapping[str, Any]], again: str) -> None:
@@ -83,7 +103,9 @@ def _differences(
     entries = {entry["stage"]: entry for entry in start.stages}
     then, now = entries[READ]["made"], made[READ]
     if then["module"] != now["module"]:
-        yield READ, f"{_said(then['reading'])}, and now {_said(now['reading'])} is asked for"
+        yield READ, f"{_said(then['reading'])}, and now " + (
+            f"{_said(now['reading'])} is asked for" if then["reading"] != now["reading"] else
+            "the same is read otherwise, by another version, or the module was edited")
     for name, stage in journey.stages_behind(module, list(entries)).items():
         if name == QUANTIZE:
             yield from ((name, words) for words in _of_quantizing(entries[name], stage.about if stage else None, made))

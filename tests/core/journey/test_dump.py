@@ -15,11 +15,14 @@ from transload.context import Context
 from transload.dump import Dumped
 from transload.errors import ConversionError, ReadError, UsageError
 from transload.ir import Module
+from transload.made_with import made_with
 from transload.plugin import Conversion, Pass, Target
 from transload.plugin_host import Host
+from transload.quantization import Quantization
 from transload.text import print_module
 
 from tests.core.journey.test_conversion import append, renaming
+from tests.support.graphs import summing
 
 
 @pytest.fixture(scope="session")
@@ -112,6 +115,46 @@ def test_a_dump_of_an_earlier_version_does_not_say_what_it_was_made_with(digits:
     file.write_text(json.dumps(index))
     with pytest.raises(UsageError, match="does not say what it was made with"):
         transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="hub", verify=False)
+
+
+@pytest.mark.parametrize("made", [
+    {}, "x", 5, [], {"module": "sha256:0"}, {"module": 1, "reading": []}, {"module": "m", "reading": 5},
+    {"module": "m", "reading": [1]}])
+def test_an_index_that_does_not_say_what_it_was_made_with_as_it_should_is_damaged(made: Any, digits: Path, tmp_path: Path):
+    """It ended in a KeyError or TypeError."""
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    file = tmp_path / "steps" / "index.json"
+    index = json.loads(file.read_text())
+    index["stages"][0]["made"] = made
+    file.write_text(json.dumps(index))
+    with pytest.raises(ReadError, match="does not read"):
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="hub", verify=False)
+
+
+def test_what_is_read_otherwise_is_said_to_be(digits: Path, tmp_path: Path):
+    """Nothing was said of it then and now: "made with nothing said of it, and now nothing said of it is asked for"."""
+    transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
+    file = tmp_path / "steps" / "index.json"
+    index = json.loads(file.read_text())
+    index["stages"][0]["made"]["module"] = "sha256:0"
+    file.write_text(json.dumps(index))
+    with pytest.raises(UsageError, match="and now the same is read otherwise, by another version, or the module was edited"):
+        transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", start="hub", verify=False)
+
+
+def test_samples_that_say_only_where_they_lie_are_not_compared():
+    """Arrays of other libraries may be shown by their addresses, and were others at each call."""
+    class Held:
+        def __array__(self, dtype=None, copy=None):
+            return np.zeros((1, 4), np.float32)
+
+    def told(data: Any) -> Any:
+        return made_with(summing(), Quantization("int8"), data)["quantize"]["data"]
+
+    for held in ([{"x0": Held()}], [Held()], {"x0": [Held()]}, [np.array([Held()], object)]):
+        assert told(held) is None
+    same = [told([{"x0": np.full((1, 4), number, np.float32)}]) for number in (1, 1, 2)]
+    assert same[0] is not None and same[0] == same[1] != same[2]
 
 
 def test_states_and_notes_go_with_a_dump(models: Path, tmp_path: Path):
