@@ -542,6 +542,8 @@ class Quantizer:
     """Of a name that users may well ask for, and that there is not: why, and what to take instead."""
     samples_do: str = ""
     """What samples do beside measuring what quantizing cost, as users are told who gave none: "corrects biases"."""
+    files: tuple[str, ...] = ()
+    """Its options that are paths of files which it reads, or may be."""
     saves: tuple[str, ...] = ()
     """Its options that are paths of files which it writes as it goes, to go on from: what is made does not depend on these."""
     finer: str = ""

@@ -40,11 +40,15 @@ def located_options(options: Mapping[str, Any], here: Path, targets: Iterable[Ta
 
 
 def located_quantizing(options: Mapping[str, Any], here: Path, quantizer: str) -> dict[str, Any]:
-    """The same of a quantizer's options; files that it writes (`Quantizer.saves`) lie where they are said to, there or not."""
-    words, saves = _not_texts_of(quantizer), host().get("quantizers", quantizer).saves
+    """The same of a quantizer's options; files that it writes (`Quantizer.saves`) lie where they are said to, there or not.
+
+    A word is a word, whatever a file is called, where nobody says that the option is a file's (`Quantizer.files`).
+    """
+    known, words = host().get("quantizers", quantizer), _not_texts_of(quantizer)
+    files, saves = known.files, known.saves
     return {
         key: str((here / value).absolute()) if key in saves and isinstance(value, str | Path)
-        else value if key in words else _located(value, here) for key, value in options.items()}
+        else value if key in words else _located(value, here, reads=key in files) for key, value in options.items()}
 
 
 def located_passes(pipeline: str, here: Path) -> str:
@@ -56,14 +60,18 @@ def located_passes(pipeline: str, here: Path) -> str:
     return pipeline if before == [step.options for step in steps] else ",".join(map(str, steps))
 
 
-def _located(value: Any, here: Path) -> Any:
-    """A value, in which texts are paths from the root where they name files: a word that is a folder's name is a word."""
+def _located(value: Any, here: Path, reads: bool = True) -> Any:
+    """A value, in which texts are paths from the root where they name files: a word that is a folder's name is a word.
+
+    So is one that is a file's, where it has neither a folder nor a suffix, unless the option is known to be one that `reads` files.
+    """
     if isinstance(value, list | tuple):
-        return [_located(each, here) for each in value]
+        return [_located(each, here, reads) for each in value]
     if not isinstance(value, str | Path):
         return value
     path = here / value
-    is_path = isinstance(value, Path) or is_file(path) or (os.sep in value and exists(path))
+    may_be = reads or os.sep in str(value) or bool(path.suffix)
+    is_path = isinstance(value, Path) or (may_be and is_file(path)) or (os.sep in value and exists(path))
     return str(path.absolute()) if is_path else value
 
 

@@ -11,8 +11,8 @@ from transload.plugin import Calibrator, Quantizer
 _HERE = __name__
 _BIASES = "corrects biases"
 """What samples do for quantizers of integers, and of floats of 8 bits, beside measuring (`Quantizer.samples_do`)."""
-_SAVES = ("resume",)
-"""Where learning, and what tries much, saves how far it is (`Quantizer.saves`)."""
+_FILES, _SAVES = ("calibration", "layers"), ("resume",)
+"""Which options are tables, and where learning, and what tries much, saves how far it is (`Quantizer.files`, `saves`)."""
 
 
 @hookimpl
@@ -43,19 +43,19 @@ def register_quantizers(register: Any) -> None:
         ("int16x8", "16-bit activations, 8-bit weights by channel."),
         ("uint8", "8 bits without a sign, activations with a zero point, weights signed, by channel."),
     ):
-        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds"), saves=_SAVES,
-                           samples_do=_BIASES, finer="w8a16" if name == "int16x8" else "--method minmax or int16x8"))
+        register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds"),
+                           files=_FILES, saves=_SAVES, samples_do=_BIASES, finer="w8a16" if name == "int16x8" else "--method minmax or int16x8"))
     register(Quantizer("w4a8", f"{_HERE}.grouped:w4a8", "8 bits; weights of 4 bits, by channel or in groups.",
-                       options=("islands", "rounds"), saves=_SAVES,
+                       options=("islands", "rounds"), files=_FILES, saves=_SAVES,
                        samples_do=_BIASES, finer="--quantizer-option q_group_size=32 or int8"))
     for name in ("f16", "bf16"):
-        register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}.", saves=_SAVES))
+        register(Quantizer(name, f"{_HERE}.run:{name}", f"Weights and activations in {name}.", files=_FILES, saves=_SAVES))
     for name, doc in (("f8e4m3", "4 bits of exponent and 3 of fraction"), ("f8e5m2", "5 bits of exponent and 2 of fraction")):
         register(Quantizer(name, f"{_HERE}.float8:{name}", f"Products of floats of 8 bits, {doc}.",
-                           saves=_SAVES, samples_do=_BIASES, finer="int8 or int16x8"))
+                           files=_FILES, saves=_SAVES, samples_do=_BIASES, finer="int8 or int16x8"))
     register(Quantizer("dynamic", f"{_HERE}.dynamic:dynamic",
                        "Weights of 8 bits by channel; LiteRT rounds activations as it runs, others compute with floats.",
-                       saves=_SAVES, finer="--floats NAME, int8 or w8a16"))
+                       files=_FILES, saves=_SAVES, finer="--floats NAME, int8 or w8a16"))
     for name in ("int4", "w4a4"):
         register(Quantizer(name, f"{_HERE}.dynamic:dynamic", "Refused, with what to take instead.", refusal=(
             "no target computes with activations of 4 bits: TOSA, LiteRT and Ethos-U have 4 bits for weights alone, and ONNX and "
@@ -66,7 +66,7 @@ def register_quantizers(register: Any) -> None:
     for bits in (8, 4):
         doc = f"Weights of {bits} bits in groups, activations float."
         finer = "--quantizer-option q_group_size=32, asymmetric=true" + (" or w8a16" if bits == 4 else "")
-        register(Quantizer(f"w{bits}a16", f"{_HERE}.weight_only:w{bits}a16", doc, saves=_SAVES, finer=finer))
+        register(Quantizer(f"w{bits}a16", f"{_HERE}.weight_only:w{bits}a16", doc, files=_FILES, saves=_SAVES, finer=finer))
 
 
 @hookimpl

@@ -297,6 +297,12 @@ def test_which_texts_of_options_are_files(tmp_path):
     located = located_options(given, tmp_path, [host().targets["ethos-u55-128"]])
     assert located == {**given, "config": str(tmp_path / "mine.ini"), "vela.config": str(tmp_path / "gone.ini")}
     assert located_quantizing({"layers": "mine.ini"}, tmp_path, "int8") == {"layers": str(tmp_path / "mine.ini")}
+    for name in ("mse", "digits_cali_table"):
+        (tmp_path / name).write_text("")
+    words = {"method": "mse", "islands": "mse", "calibration": "digits_cali_table", "layers": "mine.ini"}
+    located = located_quantizing(words, tmp_path, "int8")  # words that a quantizer knows, and tables
+    assert located == {**words, "calibration": str(tmp_path / "digits_cali_table"), "layers": str(tmp_path / "mine.ini")}
+    located = located_options(given, tmp_path, [host().targets["ethos-u55-128"]])
     written = located_quantizing({"resume": "later.npz"}, tmp_path, "int8")
     assert written == {"resume": str(tmp_path / "later.npz")}  # where it is to be written
     (tmp_path / "mine.ini.npz").write_text("")
