@@ -1,4 +1,7 @@
-"""Quotients that integers do not hold: of the least number by -1, which processors trap, and runtimes with them."""
+"""What is known of quotients by their divisors: whether integers hold them, and whether floats do.
+
+Integers do not hold that of the least number by -1, which processors trap, and runtimes with them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,16 @@ import numpy as np
 from transload.ir import IntegerType, Value
 from transload.ir.build import constant_of
 
-__all__ = ["may_leave_range"]
+__all__ = ["divides_exactly", "may_leave_range"]
+
+
+def divides_exactly(divisor: Value) -> bool:
+    """Whether floats are divided by nothing but powers of two: the quotient is not rounded, unless it is too small for floats.
+
+    Rounded down it is the same then, however a framework divides: of what is left, in more bits, or of the quotient itself.
+    """
+    dense = constant_of(divisor)
+    return dense is not None and bool((np.abs(np.frexp(np.asarray(dense.numpy(), np.float64))[0]) == 0.5).all())
 
 
 def may_leave_range(divisor: Value, dividend: Value | None = None) -> bool:

@@ -42,6 +42,30 @@ def test_as_torch_computes(family: str) -> None:
         distance(results_of(transload.lower(hub, "tosa", int64="assumed"), case), wanted[case.name], f"{case.name} in TOSA")
 
 
+def test_quotients_are_rounded_as_often_as_by_aten() -> None:
+    """Of 16-bit floats at each step, or of one number once: they are the same to the last bit."""
+    wanted = recorded()
+    rounding = [case for case in all_cases() if case.op.startswith("div.") and case.make().get("rounding_mode")]
+    assert len(rounding) > 20
+    for case in rounding:
+        np.testing.assert_array_equal(results_of(transload.legalize(module_of(case, wanted[case.name])), case)[0],
+                                      wanted[case.name][0], err_msg=case.name)
+
+
+@pytest.mark.parametrize("divisor", [2.0, -0.5])
+def test_quotients_by_powers_of_two_are_one_op_that_stays_float(divisor: float) -> None:
+    """They are exact. What is left of a division, in steps of integers, would be of the next whole number as often as not."""
+    cases = Cases()
+    cases.add("floor_divide.Scalar", t(2, 64), divisor)
+    samples = [{"x0": np.random.default_rng(seed).uniform(0, 2000, (2, 64)).astype(np.float32)} for seed in range(4)]
+    hub = transload.legalize(module_of(cases.all[0], [np.zeros((2, 64), np.float32)]))
+    assert [op.name for op in hub.walk() if op.name in ("top.FloorDiv", "top.TruncMod")] == ["top.FloorDiv"]
+    quantized = transload.quantize(hub, "int8", samples)
+    for sample in samples:
+        (made,) = transload.run(quantized, sample).values()
+        np.testing.assert_array_equal(made, np.floor(sample["x0"] / np.float32(divisor)))
+
+
 @pytest.mark.parametrize(("low", "high"), [(-1, 2), (3, -2), (-2, -1), (1, 2)])
 def test_padding_round_the_ends_wraps_what_is_left(low: int, high: int) -> None:
     """As `_pad_circular` in PyTorch's source has it: what negative padding takes off does not come back at the other end."""

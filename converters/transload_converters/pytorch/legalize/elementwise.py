@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, F64, Type, Value, dtype_of
 from transload.rewrite import Rewriter
+from transload_hub.quotients import divides_exactly
 
 from ..schemas import NARROW, is_one_of
 from .table import AtenTable, Call, cast, common_element, compared_element, is_float, number_like, shape_of
@@ -82,11 +83,10 @@ def _mode_of(call: Call) -> str | None:
 
 
 def _division_rounded(call: Call) -> str:
-    """Of 16-bit floats PyTorch cuts off the fraction of a quotient of tensors as it is rounded, else as it is in f32."""
-    mode = _mode_of(call)
-    if mode is None:
+    """Of 16-bit floats PyTorch divides tensors step by step, each of which is rounded, and by one number in f32."""
+    if call.element not in NARROW or _mode_of(call) is None:
         return _factor_rounded(call)
-    return "once" if mode == "floor" or (mode == "trunc" and not isinstance(call.other, Value)) else "each"
+    return "each" if isinstance(call.other, Value) and math.prod(shape_of(call.other)) != 1 else "once"
 
 
 @TABLE(*_names("div divide", "Tensor", "Scalar", "Tensor_mode", "Scalar_mode"), "true_divide.Tensor", "true_divide.Scalar",
@@ -105,8 +105,10 @@ def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
     """The quotient of floats rounded down as ATen's `div_floor_floating` does it: of what is without the rest by `fmod`.
 
     So 6 // 0.3 is 19, as 0.3 in binary is a little more, where the quotient itself is rounded to 20. Of an infinity it is NaN,
-    as what is left of that is; 0 has the sign of the quotient, and by 0 it is that.
+    as what is left of that is; 0 has the sign of the quotient, and by 0 it is that. By powers of two it is one op.
     """
+    if divides_exactly(b):
+        return rw.emit("top.Where", rw.emit("top.IsInf", a), number_like(rw, math.nan, a.element), rw.emit("top.FloorDiv", a, b))
     zero, one = (number_like(rw, number, a.element) for number in (0, 1))
 
     def compare(left: Value, mode: str, right: Value) -> Value:

@@ -7,6 +7,7 @@ from typing import Any
 from transload.errors import Unsupported
 from transload.ir import BOOL, I16, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.quotients import divides_exactly
 
 from .common import emit_activated, emit_like, scalar, static_shape
 from .powers_of_two import shifted_operands
@@ -70,7 +71,7 @@ def extreme(op: Op, rw: Rewriter) -> Value:
 def floored(op: Op, rw: Rewriter) -> Value:
     """FLOOR_DIV, FLOOR_MOD: of integers as they are stored."""
     a, b = op.operands
-    if op.name == "tfl.floor_div" and a.is_float:
+    if op.name == "tfl.floor_div" and a.is_float and not divides_exactly(b):
         return _floor_of_exact_quotient(rw, a, b)
     return emit_like(rw, op, _FLOORED[op.name], a, b)
 

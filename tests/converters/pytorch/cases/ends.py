@@ -117,3 +117,18 @@ def _nearly_whole(cases: Cases) -> None:
             cases.add("remainder.Scalar", x, divisor)
     cases.add("floor_divide.default", t(6, values=(1, -1, 0, _INF, -_INF, _NAN)), t(1, values=(0,)))
     cases.add("floor_divide.default", t(4, values=(1, -1, 0, _INF)), t(1, values=(_INF,)))
+    _rounded_down_and_off(cases)
+
+
+def _rounded_down_and_off(cases: Cases) -> None:
+    """Quotients of 16-bit floats that are rounded at each step, of tensors, or once, by one number; and by powers of two."""
+    for d in ("f16", "bf16"):
+        x, y = t(64, d=d, lo=0.25, hi=60), t(64, d=d, lo=0.0002, hi=0.03)
+        for mode in ("floor", "trunc"):
+            for other in (y, t(1, d=d, values=(0.0137,)), t(d=d, values=(0.0137,))):
+                cases.add("div.Tensor_mode", x, other, rounding_mode=mode)
+            cases.add("div.Scalar_mode", x, 0.0137, rounding_mode=mode)
+    ends = (6.5, -6.5, 0.25, -0.25, 0, _INF, -_INF, _NAN)
+    for d in ("f32", "f16", "bf16"):
+        for divisor in (2.0, -0.25):
+            cases.add("floor_divide.Scalar", t(8, d=d, values=ends), divisor)
