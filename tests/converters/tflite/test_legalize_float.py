@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import transload
+
+from tests.support.tflite_models import read_bytes
+
 RNG = np.random.default_rng(7)
 F = "float32"
 
@@ -59,6 +63,7 @@ for name in ("MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "ATAN2"):
     case(name, name, [t(2, 3), second], [t(2, 3)])
 case("POW", "POW", [const(np.abs(floats(2, 3)) + 0.1), t(2, 3)], [t(2, 3)])
 case("FLOOR_DIV", "FLOOR_DIV", [t(2, 3), const(floats(2, 3) + 3)], [t(2, 3)])
+case("FLOOR_DIV-powers", "FLOOR_DIV", [t(4, 3), const([2.0, 0.25, -4.0])], [t(4, 3)])
 case("FLOOR_DIV-int", "FLOOR_DIV", [t(8, dtype="int32"), const([2, -3, 2, 3, -2, 3, 4, 5], "int32")], [t(8, dtype="int32")])
 case("FLOOR_MOD", "FLOOR_MOD", [t(2, 3), const(floats(2, 3) + 3)], [t(2, 3)])
 case("FLOOR_MOD-int", "FLOOR_MOD", [t(8, dtype="int32"), const([2, -3, 2, 3, -2, 3, 4, 5], "int32")], [t(8, dtype="int32")])
@@ -364,6 +369,13 @@ def test_nan_is_beyond_all_boundaries(write: Callable[..., bytes], judge: Callab
     given = np.array([[np.nan, np.inf, -np.inf, 0.0, 0.5]], np.float32)
     content = write("BUCKETIZE", [t(1, 5)], [t(1, 5, dtype="int32")], {"boundaries": [-1.0, 0.0, 0.5]})
     judge(content, {"in0": given})
+
+
+@pytest.mark.parametrize(("divisors", "made"), [([2.0, 0.25, -4.0], ["top.FloorDiv"]), ([2.0, 0.3, 4.0], [])])
+def test_quotients_by_powers_of_two_are_one_op(write: Callable[..., bytes], divisors: list[float], made: list[str]) -> None:
+    """Which is exact, however it is rounded; others are spelled out, as LiteRT divides in f64."""
+    hub = transload.lower(read_bytes(write("FLOOR_DIV", [t(4, 3), const(divisors)], [t(4, 3)])), to="top")
+    assert [op.name for op in hub.ops() if op.name == "top.FloorDiv"] == made
 
 
 @pytest.mark.parametrize("label", CASES)
