@@ -33,8 +33,9 @@ _WHOLE = 2.0**24
 _PART = 3
 """Of a float's digits one in so many may lie behind the point, where as many lie before it at most: a number that was rounded
 has digits in all places, but for one in hundreds."""
-_PROBES = (1, 2, 3, 5, 7)
-"""What makes numbers of few digits of these, too, adds and multiplies; a root or a quotient may be one by chance."""
+_PROBES = ((3, 2, 5, 1, 7), (-11, 7, 1, 5, -2))
+"""What makes numbers of few digits of the ones and of the others, too, adds and multiplies; a root or a quotient may be one by
+chance. Each operand begins with another one, so that one element tells: 3 / 7, the root of 3, 2 to the -11, -11 to the -2."""
 
 
 @dataclass(frozen=True)
@@ -225,8 +226,16 @@ def _adds_and_multiplies(op: Op, place: int, operands: list[_Exact | None]) -> b
     if not all(_all_have_few_digits(arrays[number]) for number in floats):  # type: ignore[arg-type]
         return False
     computed = [number for number in floats if constant_of(op.operands[number]) is None]
-    for number in computed:
+    return not computed or all(_makes_few_digits(op, place, arrays, computed, probes) for probes in _PROBES)
+
+
+def _makes_few_digits(
+    op: Op, place: int, arrays: list[np.ndarray | None], computed: list[int], probes: tuple[int, ...],
+) -> bool:
+    """Whether a result has few digits where operands that are computed are `probes`, each from another one of these on."""
+    tried = [*arrays]
+    for turn, number in enumerate(computed):
         array: np.ndarray = arrays[number]  # type: ignore[assignment]
-        arrays[number] = np.resize(np.array(_PROBES, array.dtype), array.shape)
-    results = _results(op, arrays) if computed else None
-    return not computed or (results is not None and _all_have_few_digits(results[place]))
+        tried[number] = np.resize(np.roll(np.array(probes, array.dtype), turn), array.shape)
+    results = _results(op, tried)
+    return results is not None and _all_have_few_digits(results[place])

@@ -77,3 +77,22 @@ def test_what_is_made_exactly(made: Any, is_exact: bool) -> None:
     exact = made_exactly(module, {name: np.full((4, 4), 400, np.int32)})
     (output,) = module.body_of_main.terminator.operands
     assert (output in exact and bool(exact[output].all())) is is_exact
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 5)])
+@pytest.mark.parametrize(("made", "is_exact"), [
+    (lambda graph, x, y: graph.Add(x, y), True),
+    (lambda graph, x, y: graph.Mul(x, y), True),
+    (lambda graph, x, y: graph.Div(x, y), False),
+    (lambda graph, x, y: graph.Pow(x, y), False),
+    (lambda graph, x, y: graph.Pow(graph.constant(np.array([[2.0]], np.float32)), x), False),
+    (lambda graph, x, y: graph.Sqrt(x), False),
+    (lambda graph, x, y: graph.Reduce(graph.Concat(x, x, x, axis=1), axes=(1,), keepdims=False, mode="ReduceMean"), False),
+])
+def test_a_quotient_or_power_that_is_whole_by_chance_is_none_of_what_is_exact(made: Any, is_exact: bool, shape: Any) -> None:
+    """All operands were the same numbers when that was tried, so that each quotient was 1."""
+    graph = Graph(shape, shape, element=I32)
+    module = graph.done(made(graph, *(graph.builder.emit("top.Cast", each, element=F32) for each in graph.inputs)))
+    given = {name: np.full(shape, number, np.int32) for name, number in zip(module.inputs, (4, 2), strict=True)}
+    (output,) = module.body_of_main.terminator.operands
+    assert (output in made_exactly(module, given)) is is_exact
