@@ -52,3 +52,16 @@ def test_euclidean_norms_of_integers_are_of_squares_in_their_type(dtype: str, ro
 
 def test_a_euclidean_norm_over_nothing_is_of_squares_too() -> None:
     assert computed("EuclideanNorm", np.array([3, 17, 100, 255], np.uint8), np.zeros(0, np.int32)).tolist() == [3, 5, 4, 1]
+
+
+@pytest.mark.parametrize("policy", ["", "IGNORE"])
+def test_subscripts_of_no_columns_mean_the_whole(policy: str) -> None:
+    """None of them is outside, and what they write is the tensor."""
+    updates, indices, ground = np.ones((3, 2, 6), np.float32), np.zeros((3, 0), np.int32), np.full((2, 6), 0.5, np.float32)
+    module = read_graph(graph(
+        placeholder("x", updates.shape), const("i", indices), const("g", ground),
+        node("y", "TensorScatterAdd", "g", "i", "x", T=T("float32"), Tindices=T("int32"), bad_indices_policy=policy),
+        node("z", "GatherNd", "x", "i", Tparams=T("float32"), Tindices=T("int32"), bad_indices_policy=policy)))
+    found = transload.run(transload.legalize(module), {"x": updates})
+    np.testing.assert_array_equal(found["y"], ground + 3)
+    np.testing.assert_array_equal(found["z"], np.ones((3, 3, 2, 6), np.float32))

@@ -85,9 +85,9 @@ def _over(rw: Rewriter, flags: Value, slices: Value) -> Value:
 def _written(op: Op, rw: Rewriter, ground: Value, indices: Value, updates: Value, reduction: str) -> Value:
     """Updates written or combined into a tensor; with the policy "IGNORE" those whose subscripts are outside are left out.
 
-    They go to one slice more, behind all others along the first dimension, which is cut off.
+    They go to one slice more, behind all others along the first dimension, which is cut off. Without subscripts none is outside.
     """
-    if not ignores_outside(op):
+    if not ignores_outside(op) or not shape_of(indices, least=1)[-1]:
         return rw.emit("top.ScatterND", ground, indices, updates, reduction=reduction)
     sizes = shape_of(ground, least=1)
     inside = rw.emit("top.Unsqueeze", _inside(rw, sizes, indices), axes=(-1,))
