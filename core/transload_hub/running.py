@@ -15,31 +15,36 @@ Join = Callable[[Builder, Value, Value], Value]
 
 
 def running(
-    build: Builder, value: Value, axis: int, joined: Join, neutral: float, of_none: float | None = None, *,
-    backward: bool = False, exclusive: bool = False,
+    build: Builder, value: Value, axis: int, joined: Join, of_none: float, *, backward: bool = False, exclusive: bool = False,
 ) -> Value:
     """Each element joined with all before it: with the one before, then with the one two before, four, ...
 
-    `neutral` changes nothing where it is joined; `of_none`, by default the same, is what no elements give, which is the first
-    result of an `exclusive` run, that leaves each element itself out. `backward` counts from the end. The shape is that of
-    `value`, which is static.
+    The first ones, with nothing so far before them, stay as they are: what else they would be joined with may be infinite,
+    which has no range to quantize. `of_none` is what no elements give, which is the first result of an `exclusive` run, that
+    leaves each element itself out. `backward` counts from the end. The shape is that of `value`, which is static.
     """
     shape = value.tensor_type.static_shape
     size, rank = shape[axis], len(shape)
 
-    def moved(value: Value, by: int, filled: float) -> Value:
-        kept = slice_along(build, value, axis, by, size) if backward else slice_along(build, value, axis, 0, size - by)
-        paddings = [0] * (2 * rank)
-        paddings[axis + (rank if backward else 0)] = by
-        return build.emit("top.Pad", kept, scalar_like(build, value, filled), paddings=tuple(paddings))
+    def earlier(by: int) -> Value:
+        return slice_along(build, value, axis, by, size) if backward else slice_along(build, value, axis, 0, size - by)
 
     if size == 0:
         return value
     by = 1
     while by < size:
-        value = joined(build, value, moved(value, by, neutral))
+        if backward:
+            rest, first = slice_along(build, value, axis, 0, size - by), slice_along(build, value, axis, size - by, size)
+        else:
+            first, rest = slice_along(build, value, axis, 0, by), slice_along(build, value, axis, by, size)
+        more = joined(build, rest, earlier(by))
+        value = build.emit("top.Concat", *((more, first) if backward else (first, more)), axis=axis)
         by *= 2
-    return moved(value, 1, neutral if of_none is None else of_none) if exclusive else value
+    if not exclusive:
+        return value
+    paddings = [0] * (2 * rank)
+    paddings[axis + (rank if backward else 0)] = 1
+    return build.emit("top.Pad", earlier(1), scalar_like(build, value, of_none), paddings=tuple(paddings))
 
 
 def running_product(build: Builder, value: Value, axis: int, *, backward: bool = False, exclusive: bool = False) -> Value:

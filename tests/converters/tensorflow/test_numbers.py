@@ -42,6 +42,18 @@ def test_running_logarithms_of_sums_to_the_ends(dtype: str, row: list[float], wa
     np.testing.assert_allclose(found, np.array(wanted), rtol=2e-3 if dtype == "float16" else 1e-6)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_running_logarithms_of_sums_are_finite_on_the_way(reverse: bool) -> None:
+    """What is infinite has no range to quantize, and a model of finite numbers has to be quantized."""
+    x = np.random.default_rng(0).normal(size=(2, 6)).astype(np.float32)
+    made = node("y", "CumulativeLogsumexp", "x", "axis", T=T("float32"), Tidx=T("int32"), reverse=reverse)
+    hub = transload.legalize(read_graph(graph(placeholder("x", x.shape), const("axis", np.int32(1)), made)))
+    (found,) = transload.run(transload.quantize(hub, "int8", [{"x": x}]), {"x": x}).values()
+    ways = x[:, ::-1] if reverse else x
+    wanted = np.log(np.cumsum(np.exp(ways), axis=1))
+    np.testing.assert_allclose(found, wanted[:, ::-1] if reverse else wanted, atol=0.1)
+
+
 @pytest.mark.parametrize(("dtype", "row", "wanted"), [
     ("uint8", [3, 4, 100], 6), ("int8", [3, 4, 100], 6), ("uint16", [200, 100, 3], 223), ("int32", [60000, 40000, 3], 30083),
     ("int64", [60000, 40000, 3], 72111),
