@@ -199,6 +199,19 @@ def test_the_greatest_of_what_is_endlessly_small(compare: Callable[..., Any], no
         np.testing.assert_array_equal(got, wanted[name])
 
 
+@pytest.mark.parametrize("scheme", ["int8", "int16x8"])
+def test_places_in_padded_windows_can_be_quantized(normal: Callable[..., Any], scheme: str) -> None:
+    """Nothing on the way is infinite, also where all numbers are below the zeros of a padding."""
+    x = normal(1, 2, 6, 6) - 20
+    nodes = [node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+             node("MaxPool", ["c"], ["y", "i"], kernel_shape=[3, 2], pads=[1, 1, 2, 0], strides=[2, 2], dilations=[1, 2])]
+    model = make_model(nodes, {"x": x}, ["y", "i"], {"w": np.abs(normal(3, 2, 3, 3))}, opset=12)
+    hub = transload.lower(read_model(model), to="top")
+    wanted, found = (transload.run(module, {"x": x}) for module in (hub, transload.quantize(hub, scheme, [{"x": x}])))
+    np.testing.assert_allclose(found["y"], wanted["y"], atol=2)
+    assert (found["i"] == wanted["i"]).mean() > 0.9
+
+
 def test_elements_go_back_to_their_places(compare: Callable[..., Any], normal: Callable[..., Any]) -> None:
     pool = node("MaxPool", ["x"], ["h", "i"], kernel_shape=[2, 2], strides=[2, 2])
     back = node("MaxUnpool", ["h", "i"], ["y"], kernel_shape=[2, 2], strides=[2, 2])

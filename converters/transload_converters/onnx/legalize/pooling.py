@@ -54,19 +54,26 @@ def max_pool(op: Op, rw: Rewriter) -> list[Value]:
     window, beyond = pooling_window(op, value)
     if len(op.results) > 1 and op.results[1].uses:
         return _max_and_index(op, rw, value, window, wider(window, beyond))
-    pooled = rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=wider(window, beyond),
-                     dilations=window.dilations, layout="NCHW")
-    return first_of(op, pooled)
+    return first_of(op, _greatest(rw, value, window, wider(window, beyond)))
+
+
+def _greatest(rw: Rewriter, value: Value, window: Window, pads: Sequence[int]) -> Value:
+    return rw.emit("top.MaxPool", value, kernel_shape=window.kernel, strides=window.strides, pads=tuple(pads),
+                   dilations=window.dilations, layout="NCHW")
 
 
 def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Sequence[int]) -> list[Value]:
-    """The greatest element of each window and its place in the whole tensor, of several the first."""
+    """The greatest element of each window and its place in the whole tensor, of several the first.
+
+    The places are looked for among what equals the greatest, which the padding may be, too: it is of zeros, that nothing on the
+    way is infinite, which has no range to quantize.
+    """
     if not isinstance(value.element, FloatType):
         raise Unsupported(f"gives indices into a tensor of {value.element}", "give it floats")
     shape = shape_of(value)
     n = len(window.kernel)
     counts = [(size + pads[i] + pads[n + i] - window.extent(i)) // window.strides[i] + 1 for i, size in enumerate(shape[2:])]
-    padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant", val=-math.inf)
+    padded = rw.emit("top.Pad", value, paddings=(0, 0, *pads[:n], 0, 0, *pads[n:]), mode="constant")
     inside = tables.pad(tables.ones(shape[2:], np.float32), list(zip(pads[:n], pads[n:], strict=True)))
     elements, places, there = [], [], []
     if flag(op, "storage_order", 0):  # places are counted down the columns
@@ -81,7 +88,7 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
         places.append(sum((b - pads[i]) * strides[i] for i, b in enumerate(begin)))
         there.append(inside[tuple(slice(b, end, s) for b, end, s in zip(begin, ends, window.strides, strict=True))])
     stacked = rw.emit("top.Pack", *elements, axis=0)
-    greatest = rw.emit("top.Reduce", stacked, axes=(0,), keepdims=False, mode="ReduceMax")
+    greatest = _greatest(rw, value, window, pads)
     which = rw.emit("top.Arg", _ranked(rw, stacked, greatest, np.stack(there)), axis=0, keepdims=False, mode="ArgMax")
     need_place(*shape[:2], *counts)
     origin = counted(math.prod(shape[:2])).reshape(*shape[:2], *(1,) * n) * math.prod(shape[2:])
@@ -95,7 +102,7 @@ def _max_and_index(op: Op, rw: Rewriter, value: Value, window: Window, pads: Seq
 def _ranked(rw: Rewriter, stacked: Value, greatest: Value, inside: np.ndarray) -> Value:
     """What the place of a window's greatest element is looked for among: what lies in the padding is never it.
 
-    That holds least of all, negative infinity, which an element may be, too; then those inside alone are told apart.
+    Elements are 2 where they equal the greatest, 1 elsewhere, and 0 in the padding, whatever that is filled with.
     """
     if inside.all():
         return stacked
