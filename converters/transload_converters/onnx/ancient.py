@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = ["brought_up"]
 _BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}
 _LAST_OF_OLD = 6
 _HIDDEN = "transload.hidden"
+_BEHIND_ALL = 1 << 31
 
 _Shape = tuple["int | None", ...]
 """The sizes of a value; None where one is not known."""
@@ -26,8 +28,8 @@ _Shape = tuple["int | None", ...]
 def brought_up(content: bytes, opset: int) -> bytes:
     """A model of an opset before 7 in a newer one.
 
-    Raises `ValueError` where shapes that this needs are not known, and where operands were given axes and outputs come to have
-    other shapes than declared.
+    Raises `ValueError` where the shape of a second operand is not known, and where operands were given axes and outputs come
+    to have other shapes than declared.
     """
     from onnx import ModelProto, version_converter
 
@@ -68,7 +70,8 @@ def _shapes(graph: Any) -> dict[str, _Shape]:
     for info in (*graph.input, *graph.value_info, *graph.output):
         if info.type.tensor_type.HasField("shape"):
             dims = info.type.tensor_type.shape.dim
-            found[info.name] = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in dims)
+            found[info.name] = tuple(
+                dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None for dim in dims)
     return found | {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
 
 
@@ -86,7 +89,9 @@ def _spell_out(graph: Any, around: Mapping[str, _Shape], taken: set[str]) -> lis
             ends = _channel_axes(node, shapes) if node.op_type == "PRelu" else _axes(node, attributes, shapes)
             if ends or attributes.get("broadcast", 0):
                 rewritten.append(f"{node.op_type} of {node.output[0]!r}")
-            if ends:
+            if isinstance(ends, _Behind):
+                nodes += _reshaped(node, ends, taken)
+            elif ends:
                 nodes.append(_unsqueezed(node, ends, taken))
             del node.attribute[:]
             node.domain = _HIDDEN
@@ -103,41 +108,83 @@ def _unsqueezed(node: Any, axes: list[int], taken: set[str]) -> Any:
     """A node that gives the second operand of another more axes; the other takes its result."""
     from onnx import helper
 
-    name = next(each for number in count() if (each := f"{node.input[1]}_{number}") not in taken)
-    taken.add(name)
+    name = _fresh(node.input[1], taken)
     made = helper.make_node("Unsqueeze", [node.input[1]], [name], axes=axes)
     node.input[1] = name
     return made
 
 
-def _axes(node: Any, attributes: Mapping[str, int], shapes: Mapping[str, _Shape]) -> list[int]:
+@dataclass(frozen=True)
+class _Behind:
+    """The axes that a second operand lacks, where nobody knows how many the first one has: as many as that has from one on."""
+
+    axis: int
+    rank: int
+    """How many the second operand has."""
+
+
+def _reshaped(node: Any, behind: _Behind, taken: set[str]) -> list[Any]:
+    """Nodes that give the second operand of another one axis more for each that the first one has behind some, however many.
+
+    Its sizes are kept, which `Reshape` calls 0, and ones follow: the sizes of the first one's axes, 0 times, and 1 more.
+    """
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    first, second = node.input
+    nodes: list[Any] = []
+
+    def made(operator: str, *operands: str, domain: str = "", **attributes: Any) -> str:
+        name = _fresh(second, taken)
+        nodes.append(helper.make_node(operator, operands, [name], domain=domain, **attributes))
+        return name
+
+    kept, zero, one = (made("Constant", value=numpy_helper.from_array(np.array(numbers, np.int64)))
+                       for numbers in ([0] * behind.rank, [0], [1]))
+    sizes = made("Slice", made("Shape", first), axes=[0], starts=[behind.axis], ends=[_BEHIND_ALL])
+    ones = made("Add", made("Mul", sizes, zero, domain=_HIDDEN), one, domain=_HIDDEN)
+    node.input[1] = made("Reshape", second, made("Concat", kept, ones, axis=0))
+    return nodes
+
+
+def _fresh(like: str, taken: set[str]) -> str:
+    name = next(each for number in count() if (each := f"{like}_{number}") not in taken)
+    taken.add(name)
+    return name
+
+
+def _axes(node: Any, attributes: Mapping[str, int], shapes: Mapping[str, _Shape]) -> list[int] | _Behind:
     """The axes that the second operand lacks behind its last one, where its first one lies at `axis` of the first operand."""
     axis = attributes.get("axis", -1)
     if not attributes.get("broadcast", 0) or axis == -1:  # the last axes of both are the same ones, as in opset 7
         return []
-    second = _known(node, 1, shapes)
+    second = _second(node, shapes)
     if None not in second and math.prod(size for size in second if size is not None) == 1:
         return []  # a number has no place
-    first = _known(node, 0, shapes)
+    first = shapes.get(node.input[0])
+    if first is None:
+        return [] if axis < 0 <= axis + len(second) else _Behind(axis + len(second), len(second))
     at = axis + len(first) if axis < 0 else axis
     lacking = len(first) - at - len(second)
-    if at < 0 or not _fit(first[at:at + len(second)], second):
+    stretched = tuple(None if size == 1 else size for size in second)
+    if at < 0 or not _fit(first[at:at + len(second)], stretched):
         raise ValueError(f"{node.op_type} of {node.output[0]!r} broadcasts {_text(second)} to {_text(first)} from axis {axis} on")
     return [len(second) + number for number in range(lacking)]
 
 
-def _channel_axes(node: Any, shapes: Mapping[str, _Shape]) -> list[int]:
+def _channel_axes(node: Any, shapes: Mapping[str, _Shape]) -> list[int] | _Behind:
     """The axes that the slopes of a PRelu lack: before opset 7 there is one a channel, whatever the width."""
-    slopes = _known(node, 1, shapes)
+    slopes = _second(node, shapes)
     if len(slopes) != 1 or slopes == (1,):  # one for all channels, or written as opset 7 has it
         return []
-    return [1 + number for number in range(len(_known(node, 0, shapes)) - 2)]
+    data = shapes.get(node.input[0])
+    return _Behind(2, 1) if data is None else [1 + number for number in range(len(data) - 2)]
 
 
-def _known(node: Any, which: int, shapes: Mapping[str, _Shape]) -> _Shape:
-    shape = shapes.get(node.input[which])
+def _second(node: Any, shapes: Mapping[str, _Shape]) -> _Shape:
+    shape = shapes.get(node.input[1])
     if shape is None:
-        raise ValueError(f"{node.op_type} of {node.output[0]!r} broadcasts, and the axes of {node.input[which]!r} are not known")
+        raise ValueError(f"{node.op_type} of {node.output[0]!r} broadcasts, and the axes of {node.input[1]!r} are not known")
     return shape
 
 

@@ -44,6 +44,7 @@ def result(path: Path, x: np.ndarray) -> np.ndarray:
     (1, 1, (3,), (3, 1, 1)), (2, 1, (3,), (3, 1, 1)), (3, 1, (3,), (3, 1, 1)), (3, -3, (3,), (3, 1, 1)),
     (3, 0, (3,), (3, 1, 1, 1)), (2, 1, (3, 4), (3, 4, 1)),
     (3, None, (3,), (3,)), (3, -1, (4, 3), (4, 3)), (2, 1, (1, 1), (1,)), (2, 1, (), ()),
+    (3, 1, (3, 1, 1), (3, 1, 1)), (2, -3, (3, 1), (3, 1, 1)), (2, 0, (1, 3, 1, 1), (3, 1, 1)), (2, 0, (1, 3), (3, 1, 1)),
 ])
 def test_operands_broadcast_from_an_axis_on(
         tmp_path: Path, name: str, size: int, axis: int | None, held: tuple[int, ...], meant: tuple[int, ...]) -> None:
@@ -74,6 +75,35 @@ def test_slopes_are_those_of_channels_whatever_the_width(tmp_path: Path, opset: 
     held, x = np.array(slopes, np.float32), X - 1
     path = saved(tmp_path / "old.onnx", [node("PRelu", ["x", "w"], ["y"])], x, {"w": held}, x.shape, opset)
     np.testing.assert_allclose(result(path, x), np.where(x < 0, x * held.reshape(-1, 1, 1), x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "axis", "shape", "held", "meant"), [
+    ("PRelu", None, (2, 3, 4, 5), (3,), (3, 1, 1)), ("PRelu", None, (2, 3, 4, 3), (3,), (3, 1, 1)),
+    ("PRelu", None, (2, 3), (3,), (3,)), ("PRelu", None, (3, 4, 3), (1,), (1,)), ("PRelu", None, (2, 3, 0), (3,), (3, 1)),
+    ("Add", 1, (2, 3, 4, 3), (3,), (3, 1, 1)), ("Add", 1, (2, 3, 4, 3), (3, 4), (3, 4, 1)),
+    ("Add", -3, (2, 3, 4, 3), (3,), (3, 1, 1)), ("Add", -2, (2, 3, 4, 3), (4, 3), (4, 3)), ("Add", 0, (3, 3), (3,), (3, 1)),
+])
+def test_operands_broadcast_behind_an_operator_of_unknown_shape(
+        tmp_path: Path, name: str, axis: int | None, shape: tuple[int, ...], held: tuple[int, ...],
+        meant: tuple[int, ...]) -> None:
+    """ONNX infers no shape of operators of other domains: how many axes the second operand lacks is computed in the model."""
+    x: Any = np.random.default_rng(1).normal(size=shape).astype(np.float32)
+    second: Any = np.resize(CHANNELS / 8, held)
+    attributes: dict[str, Any] = {} if axis is None else {"broadcast": 1, "axis": axis}
+    nodes = [node("FusedMatMul", ["x", "e"], ["u"], domain="com.microsoft"), node(name, ["u", "w"], ["y"], **attributes)]
+    eye = np.eye(shape[-1], dtype=np.float32)
+    path = saved(tmp_path / "old.onnx", nodes, x, {"w": second, "e": eye}, shape, 6)
+    model = onnx.load(path)
+    model.opset_import.add(domain="com.microsoft", version=1)
+    onnx.save(model, path)
+    broad = second.reshape(meant)
+    np.testing.assert_allclose(result(path, x), x + broad if name == "Add" else np.where(x < 0, x * broad, x), rtol=1e-6)
+
+
+def test_a_size_below_zero_is_one_that_is_not_known(tmp_path: Path) -> None:
+    add = node("Add", ["x", "c"], ["y"], broadcast=1, axis=1)
+    path = saved(tmp_path / "old.onnx", [add], X, {"c": CHANNELS}, (-1, 3, 4, 3), 6)
+    np.testing.assert_allclose(result(path, X), X + CHANNELS.reshape(3, 1, 1), rtol=1e-6)
 
 
 def test_an_operator_in_a_branch_broadcasts_alike(tmp_path: Path) -> None:
