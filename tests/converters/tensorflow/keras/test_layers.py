@@ -139,3 +139,29 @@ def test_what_lies_around_a_layer_gives_its_own_type(path: str, outside: str, in
     model = functional([input_entry("x", [1, 4, 5]), layer], ["x"], ["a"])
     (type_,) = transload.load(text=archive(model, variables), format="keras").outputs.values()
     assert str(type_).endswith(f"x{element}>")
+
+
+@pytest.mark.parametrize(("outside", "inside"), [("float32", "float16"), ("float16", "float32")])
+def test_both_ways_are_joined_in_the_type_outside_and_keep_their_states(outside: str, inside: str) -> None:
+    """They were joined in the type inside, which rounds, and their states cast, which Keras 3.15 leaves."""
+    held = entry("SimpleRNN", "p", dtype=inside, units=3, return_state=True, return_sequences=True, activation="linear")
+    variables = {
+        f"layers/bidirectional/{way}_layer/cell/vars/{place}": (shape, inside)
+        for way in ("forward", "backward") for place, shape in enumerate(([5, 3], [3, 3], [3]))}
+    x = np.random.default_rng(1).normal(size=(1, 4, 5)).astype(np.float32)
+
+    def run(mode: str | None) -> list[np.ndarray]:
+        layer = entry("Bidirectional", "a", "x", dtype=outside, layer=held, merge_mode=mode)
+        model = functional([input_entry("x", [1, 4, 5]), layer], ["x"], ["a"])
+        model["config"]["output_layers"] = [["a", 0, place] for place in range(3 if mode else 4)]
+        return list(transload.run(transload.load(text=archive(model, variables), format="keras"), {"x": x}).values())
+
+    forward, backward, *states = run(None)
+    assert [array.dtype for array in (forward, backward, *states)] == [outside, outside, inside, inside]
+    joined = {"sum": forward + backward, "mul": forward * backward, "ave": (forward + backward) / 2,
+              "concat": np.concatenate([forward, backward], -1)}
+    for mode, wanted in joined.items():
+        made, *others = run(mode)
+        np.testing.assert_array_equal(made, wanted, strict=True)
+        for state, other in zip(states, others, strict=True):
+            np.testing.assert_array_equal(other, state, strict=True)

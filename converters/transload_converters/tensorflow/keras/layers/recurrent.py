@@ -403,7 +403,8 @@ def bidirectional(call: Call, x: Any, initial_state: Any = None, mask: Any = Non
     for name, given in (("forward_layer", states[:half]), ("backward_layer", states[half:])):
         made = call.apply(call.part(name), x, **named, **({"initial_state": given} if given else {}))
         results.append(list(made) if isinstance(made, list | tuple) else [made])
-    (forward, *after), (backward, *more_after) = results
+    (forward, *after), (backward, *more_after) = results  # states stay of the type that they are computed with
+    forward, backward = _as_outside(call, [forward, backward])
     one = call.part("forward_layer")
     sequences = bool(one.config.get("return_sequences", False))
     if sequences:
@@ -413,7 +414,7 @@ def bidirectional(call: Call, x: Any, initial_state: Any = None, mask: Any = Non
         for value in joined:
             call.set_mask(value, mask if mask is not None else call.mask(x))
     made = [*joined, *after, *more_after]
-    return _as_outside(call, made[0] if len(made) == 1 else made)
+    return made[0] if len(made) == 1 else made
 
 
 def _joined(g: Graph, mode: Any, forward: Value, backward: Value) -> list[Value]:
