@@ -19,7 +19,7 @@ from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 if TYPE_CHECKING:
     from ..ops.matmul import MatMul
 
-__all__ = ["biases_as_terms", "terms"]
+__all__ = ["biases_as_terms", "terms", "with_terms"]
 
 MOST = 1024
 """Terms of each sum, at most, that make up a bias: it may be far greater than what two numbers of 8 bits multiply to."""
@@ -33,13 +33,13 @@ def biases_as_terms(module: Module, bits: int = 8) -> bool:
 
 @_OF_BYTES("top.MatMul")
 def _of_bytes(op: MatMul, rw: Rewriter) -> Value | None:
-    return _rewritten(op, rw) if _width(op) <= 8 and (op.rounding == "double" or op.right.rank > 2) else None
+    return with_terms(op, rw) if _width(op) <= 8 and (op.rounding == "double" or op.right.rank > 2) else None
 
 
 @_WIDER("top.MatMul")
 def _of_more(op: MatMul, rw: Rewriter) -> Value | None:
     """Rounded so, such sums are multiplied by 15 bits."""
-    return _rewritten(op, rw) if _width(op) > 8 and op.rounding == "double" else None
+    return with_terms(op, rw) if _width(op) > 8 and op.rounding == "double" else None
 
 
 def _width(op: MatMul) -> int:
@@ -47,7 +47,7 @@ def _width(op: MatMul) -> int:
     return held.storage.width if held is not None else 0
 
 
-def _rewritten(op: MatMul, rw: Rewriter) -> Value | None:
+def with_terms(op: MatMul, rw: Rewriter) -> Value | None:
     """The product without a bias; None where there is none, or none that makes such terms."""
     left, right = op.input.quant, op.right.quant
     if op.bias is None or left is None or right is None or not (left.per_tensor and right.per_tensor):

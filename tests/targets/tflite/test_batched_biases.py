@@ -46,6 +46,27 @@ def test_a_bias_of_a_batch_is_the_same_bits_everywhere(form: str, scheme: str, s
         np.testing.assert_array_equal(here, there)
 
 
+@pytest.mark.parametrize("scheme", ["int8", "uint8", "int16x8"])
+def test_so_is_that_of_a_layer_which_becomes_a_batch(scheme: str, tmp_path: Path) -> None:
+    """`rounding=litert` makes batches of exact products by computed matrices, behind the pass, which were refused."""
+    generator = np.random.default_rng(5)
+    graph = Graph((5, 6), (6, 4))
+    made = graph.done(graph.MatMul(*graph.inputs, graph.constant(generator.normal(0, 0.3, 4).astype(np.float32))))
+    samples = [{name: generator.normal(0.5, 1, shape).astype(np.float32) for name, shape in (("x0", (5, 6)), ("x1", (6, 4)))}
+               for _ in range(6)]
+    module = transload.quantize(made, scheme, samples, islands="none")
+    for op in module.ops():
+        if op.name == "top.MatMul":
+            op.attributes["rounding"] = "exact"
+    lowered = transload.lower(module, "tfl", rounding="litert")
+    assert any(op.name == "tfl.batch_matmul" for op in lowered.ops())
+    litert = open_model(transload.save(lowered, tmp_path / "made.tflite"))
+    for sample in samples:
+        (here,), (theirs,) = transload.run(module, sample, engine="reference").values(), litert(sample).values()
+        step = np.diff(np.unique(here)).min()
+        assert np.abs(theirs - here).max() <= 1.01 * step, "rounded otherwise, by one step"
+
+
 @pytest.mark.parametrize("ends", [
     ((-120, 135), (-3, 252)), ((0, 255), (-128, 127)), ((-255, 0), (0, 255)), ((-128, 127), (0, 255))])
 def test_the_terms_of_a_bias_add_up_to_it(ends: tuple[tuple[int, int], tuple[int, int]]) -> None:

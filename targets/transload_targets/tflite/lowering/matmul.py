@@ -16,6 +16,7 @@ from transload.errors import Unsupported
 from transload.ir import I8, I16, I32, I64, UI8, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
+from transload_hub.simplify.bias_terms import with_terms
 
 from .common import (
     LITERT_ROUNDING,
@@ -147,6 +148,8 @@ def _batched(op: MatMul, rw: Rewriter) -> Value:
     need_rounding(op, rw, "double", operator="BATCH_MATMUL")
     if quant(op.output) is not None:
         _check_quantized(op)
+        if op.bias is not None:
+            return _with_terms(op, rw)
     value, right = stored_as_result(op, rw, op.input), stored_as_result(op, rw, op.right)
     if value is not op.input and rw.options.get("rounding") != "litert":
         raise Unsupported(
@@ -191,10 +194,16 @@ def _in_one_batch(rw: Rewriter, value: Value, batch: Sequence[int]) -> Value:
     return reshape(rw, value, (math.prod(static_shape(value)[:-2]), *matrix))
 
 
-def _check_quantized(op: MatMul) -> None:
-    if op.bias is not None:
+def _with_terms(op: MatMul, rw: Rewriter) -> Value:
+    """The product with its bias as terms of the sums, of one that becomes a batch here and nowhere else (`rounding=litert`)."""
+    made = with_terms(op, rw)
+    if made is None:
         raise Unsupported(
             "LiteRT adds no bias to a batch of quantized products, and no terms of the sums make this one", left_float(op))
+    return made
+
+
+def _check_quantized(op: MatMul) -> None:
     for value in (op.input, op.right, op.output):
         element = quant(value)
         if element is None or not element.per_tensor or element.storage not in (I8, UI8, I16):
