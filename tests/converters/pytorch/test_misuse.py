@@ -122,6 +122,33 @@ def test_no_integer_is_nan() -> None:
         transload.legalize(module_of(cases.all[0], [np.zeros(2, np.int32)]))
 
 
+BYTES, PLACES, MASK = t(3, d="ui8"), t(2, d="i64", values=(0, 1)), t(3, d="i1")
+
+
+@pytest.mark.parametrize(("op", "before", "after"), [
+    ("masked_fill.Scalar", [BYTES, MASK], []), ("where.ScalarOther", [MASK, BYTES], []), ("where.ScalarSelf", [MASK], [BYTES]),
+    ("full_like.default", [BYTES], []), ("fill.Scalar", [BYTES], []), ("constant_pad_nd.default", [BYTES, [1, 1]], []),
+    ("index_fill.int_Scalar", [BYTES, 0, PLACES], []), ("scatter.value", [BYTES, 0, PLACES], []),
+    ("index_add.default", [BYTES, 0, PLACES, t(2, d="ui8")], []),
+    ("clamp.default", [BYTES, -1], []), ("clamp.default", [BYTES], [300]), ("clamp_min.default", [BYTES], []),
+    ("hardtanh.default", [BYTES, 0], []), ("threshold.default", [BYTES], [7]), ("threshold.default", [BYTES, 7], []),
+    ("pow.Tensor_Scalar", [BYTES], []), ("add.Tensor", [BYTES, BYTES], []), ("rsub.Tensor", [BYTES, BYTES], []),
+    ("addcmul.default", [BYTES, BYTES, BYTES], []),
+    ("addmm.default", [t(2, 2, d="ui8")] * 3, []),
+], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("number", [256, -300, 300.0, -1.0])
+def test_no_number_out_of_range_is_converted(op: str, before: list[Any], after: list[Any], number: float) -> None:
+    """Arithmetic and relations take its bits; these were given them, too. A float has none, not even below zero."""
+    named = {"index_add.default": "alpha", "add.Tensor": "alpha", "rsub.Tensor": "alpha", "addcmul.default": "value",
+             "addmm.default": "alpha"}.get(op)
+    if (op.startswith("pow") and number < 0) or (named == "alpha" and isinstance(number, float)):
+        pytest.skip("integers have no such powers, and take no floats as alpha, in range or out of it")
+    cases = Cases()
+    cases.add(op, *before, *(after if named else [number, *after]), **({named: number} if named else {}))
+    with pytest.raises(ConversionError, match="PyTorch refuses to convert it"):
+        transload.legalize(module_of(cases.all[0], [np.zeros(2, np.uint8)]))
+
+
 def _graph(document: Any, node: int, place: int) -> Any:
     return document["graph_module"]["graph"]["nodes"][node]["inputs"][place]["arg"]["as_graph"]["graph"]
 

@@ -62,7 +62,7 @@ def fill(call: Call, rw: Rewriter) -> Value:
 @TABLE("scalar_tensor.default")
 def scalar_tensor(call: Call, rw: Rewriter) -> Value:
     """A number as a tensor."""
-    return number_like(rw, call.s, call.element)
+    return number_like(rw, call.s, call.element, "cut")
 
 
 @TABLE("arange.default", "arange.start", "arange.start_step", "linspace.default", "logspace.default")

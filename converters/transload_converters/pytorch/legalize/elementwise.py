@@ -13,21 +13,23 @@ from transload.rewrite import Rewriter
 from transload_hub.quotients import divides_exactly
 
 from ..schemas import NARROW, is_one_of
-from .table import AtenTable, Call, cast, common_element, compared_element, is_float, number_like, shape_of
+from .table import AtenTable, Call, Taken, cast, common_element, compared_element, is_float, number_in, number_like, shape_of
 
 __all__ = ["TABLE", "operand", "pair"]
 
 TABLE = AtenTable()
 
 
-def pair(call: Call, rw: Rewriter, element: Type, first: str = "self", second: str = "other") -> tuple[Value, Value]:
+def pair(
+    call: Call, rw: Rewriter, element: Type, first: str = "self", second: str = "other", taken: Taken = "wrapped",
+) -> tuple[Value, Value]:
     """Two arguments, tensors or numbers, as tensors of an element type."""
-    return operand(call.get(first), rw, element), operand(call.get(second), rw, element)
+    return operand(call.get(first), rw, element, taken), operand(call.get(second), rw, element, taken)
 
 
-def operand(given: Any, rw: Rewriter, element: Type) -> Value:
+def operand(given: Any, rw: Rewriter, element: Type, taken: Taken = "wrapped") -> Value:
     """An argument, a tensor or a number, as a tensor of an element type."""
-    return cast(rw, given, element) if isinstance(given, Value) else number_like(rw, given, element)
+    return cast(rw, given, element) if isinstance(given, Value) else number_like(rw, given, element, taken)
 
 
 def _names(bases: str, *overloads: str) -> tuple[str, ...]:
@@ -53,6 +55,7 @@ def add(call: Call, rw: Rewriter) -> Value:
     if call.base == "rsub":
         a, b = b, a
     if alpha != 1:
+        number_in(alpha if call.base == "add" else -alpha, call.element, "held")  # PyTorch adds numbers times -alpha
         b = rw.emit("top.Mul", b, rounded(alpha))
     return rw.emit("top.Add" if call.base == "add" else "top.Sub", a, b)
 
@@ -179,7 +182,7 @@ def power(call: Call, rw: Rewriter) -> Value:
             return rw.emit(simple, value)
         if number == 3.0:
             return rw.emit("top.Mul", rw.emit("top.Square", value), value)
-    a, b = pair(call, rw, element, "self", "exponent")
+    a, b = operand(base, rw, element), operand(exponent, rw, element, "held")
     return rw.emit("top.Pow", a, b)
 
 
@@ -258,15 +261,13 @@ def shift(call: Call, rw: Rewriter) -> Value:
 @TABLE("where.self", "where.ScalarOther", "where.ScalarSelf", "where.Scalar")
 def where(call: Call, rw: Rewriter) -> Value:
     """One of two, by a condition."""
-    return rw.emit("top.Where", cast(rw, call.condition, BOOL), *pair(call, rw, call.element))
+    return rw.emit("top.Where", cast(rw, call.condition, BOOL), *pair(call, rw, call.element, taken="held"))
 
 
 @TABLE("masked_fill.Scalar", "masked_fill.Tensor")
 def masked_fill(call: Call, rw: Rewriter) -> Value:
     """A number where the mask is true."""
-    given = call.value
-    filled = cast(rw, given, call.element) if isinstance(given, Value) else number_like(rw, given, call.element, cut=True)
-    return rw.emit("top.Where", cast(rw, call.mask, BOOL), filled, call.self)
+    return rw.emit("top.Where", cast(rw, call.mask, BOOL), operand(call.value, rw, call.element, "cut"), call.self)
 
 
 @TABLE(*_names("clamp clip", "default", "Tensor"), *_names("clamp_min clamp_max", "default", "Tensor"))
@@ -281,7 +282,7 @@ def clamp(call: Call, rw: Rewriter) -> Value:
     names = ("top.LogicalOr", "top.LogicalAnd") if element == BOOL else ("top.Max", "top.Min")
     for limit, name in zip((low, high), names, strict=True):
         if limit is not None:
-            value = rw.emit(name, value, operand(limit, rw, element))
+            value = rw.emit(name, value, operand(limit, rw, element, "held"))
     return value
 
 
@@ -292,7 +293,7 @@ def addcmul(call: Call, rw: Rewriter) -> Value:
     a, b = (cast(rw, each, element) for each in (call.tensor1, call.tensor2))
     part = rw.emit("top.Mul" if call.base == "addcmul" else "top.Div", a, b)
     if call.value != 1:
-        part = rw.emit("top.Mul", part, number_like(rw, call.value, element))
+        part = rw.emit("top.Mul", part, number_like(rw, call.value, element, "held"))
     return rw.emit("top.Add", cast(rw, call.self, element), part)
 
 

@@ -259,7 +259,7 @@ def index_write(call: Call, rw: Rewriter) -> Value:
     else:
         source = splat(rw, given, sizes, value.element)
     if call.get("alpha", 1) != 1:
-        source = rw.emit("top.Mul", source, number_like(rw, call.alpha, value.element))
+        source = rw.emit("top.Mul", source, number_like(rw, call.alpha, value.element, "held"))
     column = reshape(rw, cast(rw, _from_front(rw, places, shape[axis]), I64),
                      [sizes[axis] if i == axis else 1 for i in range(len(shape))])
     spread = expand_to(rw, column, sizes)

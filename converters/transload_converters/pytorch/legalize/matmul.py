@@ -84,10 +84,10 @@ def addmm(call: Call, rw: Rewriter) -> Value:
     if call.base == "addbmm":
         made = rw.emit("top.Reduce", made, axes=(0,), keepdims=False, mode="ReduceSum")
     if alpha != 1:
-        made = rw.emit("top.Mul", made, number_like(rw, alpha, made.element))
+        made = rw.emit("top.Mul", made, number_like(rw, alpha, made.element, "held"))
     if beta == 0:
         return made
-    first = first if beta == 1 else rw.emit("top.Mul", first, number_like(rw, beta, first.element))
+    first = first if beta == 1 else rw.emit("top.Mul", first, number_like(rw, beta, first.element, "held"))
     made = rw.emit("top.Add", made, first)
     if call.base == "_addmm_activation":
         return rw.emit("top.GELU", made, approx=True) if call.use_gelu else rw.emit("top.Relu", made)

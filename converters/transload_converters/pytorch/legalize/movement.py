@@ -551,4 +551,4 @@ def pad(call: Call, rw: Rewriter) -> Value:
         return value
     if _MODES[mode] != "constant":
         return rw.emit("top.Pad", value, paddings=paddings, mode=_MODES[mode])
-    return padded(rw, value, paddings, number_in(call.value or 0, value.element, cut=True))
+    return padded(rw, value, paddings, number_in(call.value or 0, value.element, "cut"))

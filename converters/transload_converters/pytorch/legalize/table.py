@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -46,13 +46,16 @@ from transload.rewrite import Rewriter, RewriteTable
 from ..schemas import NARROW, Argument, schema_of
 
 __all__ = [
-    "MAX_CONSTANT", "AtenTable", "Call", "as_integers", "axes_of", "axis_of", "cast", "common_element", "compared_element",
-    "is_complex", "number_in", "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape", "shape_of",
-    "shape_together", "splat", "wide",
+    "MAX_CONSTANT", "AtenTable", "Call", "Taken", "as_integers", "axes_of", "axis_of", "cast", "common_element",
+    "compared_element", "is_complex", "number_in", "number_like", "pairs", "per_dimension", "permute", "places_of", "reshape",
+    "shape_of", "shape_together", "splat", "wide",
 ]
 
 MAX_CONSTANT = 1 << 28
 """Elements that a constant computed here may have."""
+
+Taken = Literal["wrapped", "held", "cut"]
+"""How numbers become those of an element type (`number_in`)."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -442,27 +445,32 @@ def splat(rw: Rewriter, number: Any, shape: Sequence[int], element: Type) -> Val
         raise Unsupported(f"makes a constant of shape {tuple(shape)}, more than {MAX_CONSTANT:,} elements")
     if min(shape, default=0) < 0:
         raise Unsupported(f"makes a tensor of the sizes {list(shape)}")
-    data = SplatData(number_in(number, element, cut=True), tuple(shape), dtype_of(element))
+    data = SplatData(number_in(number, element, "cut"), tuple(shape), dtype_of(element))
     return rw.constant(Dense(data, TensorType(tuple(shape), element)))
 
 
-def number_like(rw: Rewriter, number: Any, element: Type, cut: bool = False) -> Value:
+def number_like(rw: Rewriter, number: Any, element: Type, taken: Taken = "wrapped") -> Value:
     """A constant of rank 0 of an element type (`number_in`)."""
-    return rw.constant(np.array(number_in(number, element, cut), dtype_of(element)), element=element)
+    return rw.constant(np.array(number_in(number, element, taken), dtype_of(element)), element=element)
 
 
-def number_in(number: Any, element: Type, cut: bool = False) -> Any:
-    """A number as one of an element type; of one that is out of the range of integers its bits, as in PyTorch: 44 of ui8 for 300.
+def number_in(number: Any, element: Type, taken: Taken = "wrapped") -> Any:
+    """A number as one of an element type, as PyTorch takes it.
 
-    A fraction is refused of integers or, where something is filled with the number (`cut`), left away.
+    Arithmetic and relations take of integers out of range their bits: 44 of ui8 for 300. Others convert the number, and it is
+    refused (`held`), but integers below zero of unsigned ones: 253 of ui8 for -3. A fraction is refused of integers or, where
+    something is filled with the number (`cut`, which is held, too), left away.
     """
     if not isinstance(element, IntegerType):
         return number
     if element == BOOL:
         return bool(number)
-    if not math.isfinite(number) or (number % 1 and not cut):
+    if not math.isfinite(number) or (number % 1 and taken != "cut"):
         raise Unsupported(f"{number} is none of {element}, which the tensor is of")
-    least, _ = element.range
+    least, most = element.range
+    lowest = -most if least == 0 and isinstance(number, int) else least
+    if taken != "wrapped" and not lowest <= number <= most:
+        raise Unsupported(f"{number} is none of {element}, which PyTorch refuses to convert it to")
     return (int(number) - least) % (1 << element.width) + least
 
 

@@ -13,7 +13,7 @@ from transload_hub.functions import erfc, expm1
 from transload_hub.special import bessel, digamma, erfinv, lgamma, ndtri
 
 from .elementwise import finite_range
-from .table import AtenTable, Call, axis_of, cast, is_float, number_like, reshape, shape_of, splat, wide
+from .table import AtenTable, Call, axis_of, cast, is_float, number_in, number_like, reshape, shape_of, splat, wide
 
 TABLE = AtenTable()
 
@@ -218,7 +218,7 @@ def relu6(call: Call, rw: Rewriter) -> Value:
 @TABLE("hardtanh.default", stored="carried")
 def hardtanh(call: Call, rw: Rewriter) -> Value:
     """Between two limits."""
-    low, high = float(call.min_val), float(call.max_val)
+    low, high = (float(number_in(limit, call.self.element, "cut")) for limit in (call.min_val, call.max_val))
     return rw.emit("top.Relu", call.self, relu_limit=high) if low == 0 and high > 0 else (
         rw.emit("top.Clip", call.self, min=low, max=high))
 
@@ -328,8 +328,8 @@ def threshold(call: Call, rw: Rewriter) -> Value:
 
 def _replaced(rw: Rewriter, measure: Value, bound: float, number: float, value: Value) -> Value:
     """`value`, but `number` where `measure` is at or below a bound."""
-    within = rw.emit("top.Compare", measure, number_like(rw, bound, measure.element, cut=True), mode="LessOrEqual")
-    return rw.emit("top.Where", within, number_like(rw, number, value.element, cut=True), value)
+    within = rw.emit("top.Compare", measure, number_like(rw, bound, measure.element, "cut"), mode="LessOrEqual")
+    return rw.emit("top.Where", within, number_like(rw, number, value.element, "cut"), value)
 
 
 @TABLE("glu.default", rounded="once")
