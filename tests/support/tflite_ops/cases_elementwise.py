@@ -52,6 +52,7 @@ ARITHMETIC = [
     *cases("FLOOR_DIV FLOOR_MOD", x(3, 7), z(7, data=[3, -4, 1, 9, -1, 100, -50]), formats="i8t i16t"),
     *cases("FLOOR_DIV FLOOR_MOD", x(8, data=[6, 3, 0.9, 1.2, 12, -6, -0.9, 0]), each(*(z(1, data=[b]) for b in (0.3, 0.1)))),
     *cases("FLOOR_DIV FLOOR_MOD", x(8, data=[6, 3, 0.9, 1.2, 12, -6, -0.9, 0]), z(1, data=[-0.3])),
+    *cases("FLOOR_DIV", x(8, data=[6, 3.5, 0.9, -0.1, 12, -6, -0.9, 0]), each(*(z(1, data=[b]).const for b in (2, 0.25, -4)))),
     *cases("FLOOR_MOD", x(3, 7, low=-9, high=9), each(x(7, low=1, high=4), x(7, low=-4, high=-1)), formats="i64"),
     *cases("SQUARED_DIFFERENCE", on=PAIRS[:5], formats="f32 i32 i8t"),
     *cases("ATAN2", x(2, 3, 4), z(2, 3, 4)),
