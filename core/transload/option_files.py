@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,11 @@ __all__ = ["digests_of_options", "files_of_options", "read_by_quantizer"]
 
 
 def files_of_options(options: Any) -> Iterator[Path]:
-    """The files that options name, and what lies beside these by their names, as a table's histograms do."""
+    """The files that options name, and the arrays that are read with these, as a table's histograms are; no copies of them."""
     for file in sorted({Path(text) for text in _texts(options) if is_file(Path(text))}):
         yield file
-        yield from sorted(each for each in file.parent.glob(f"{escape(file.name)}.*") if is_file(each))
+        if is_file(arrays := file.with_name(f"{file.name}.npz")):
+            yield arrays
 
 
 def digests_of_options(options: Any) -> dict[str, str | None]:

@@ -40,7 +40,7 @@ from ..verification.tolerance import Tolerance, limit_texts
 from .cache import Cache, report_in
 from .crew import Crew
 from .located import located_options, located_passes, located_quantizing, located_samples
-from .requests import beside_is_same, digest_of_request
+from .requests import beside_is_same, digest_of_request, digests_of_files
 from .seen import is_of_others, need_seen
 from .zoo import Found, found_in
 
@@ -204,6 +204,8 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
         made["preprocess"] = preprocess.as_toml()
     if tolerance is not None:
         made["tolerance"] = asdict(tolerance) if isinstance(tolerance, Tolerance) else limit_texts(tolerance)
+    if files := digests_of_files(made):
+        made["files"] = files
     request = plain(made)
     assert isinstance(request, dict)
     return request
@@ -270,7 +272,7 @@ def _made(
     model: Path, directory: Path, request: Mapping[str, Any],
 ) -> tuple[str, dict[str, Any] | None, ErrorReport | None, int]:
     """What became of a model, its report, its error and the exit code of that, which a report says too, where there is one."""
-    how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch")}
+    how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch", "files")}
     if "data" in how:
         how["data"] = Data(**how["data"])
     if "preprocess" in how:

@@ -63,7 +63,7 @@ def located_passes(pipeline: str, here: Path) -> str:
 def _located(value: Any, here: Path, reads: bool = True) -> Any:
     """A value, in which texts are paths from the root where they name files: a word that is a folder's name is a word.
 
-    So is one that is a file's, where it has neither a folder nor a suffix, unless the option is known to be one that `reads` files.
+    So is one that is a file's, with neither a folder nor a suffix, unless the option is known to be one that `reads` files.
     """
     if isinstance(value, list | tuple):
         return [_located(each, here, reads) for each in value]

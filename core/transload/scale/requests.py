@@ -17,15 +17,15 @@ from ..passes.manager import Pipeline
 from ..plugin_host import host
 from ..report import versions
 
-__all__ = ["beside_is_same", "digest_of_request"]
+__all__ = ["beside_is_same", "digest_of_request", "digests_of_files"]
 
 _LIST = 1 << 24
 """Bytes of a text that lists samples."""
 
 
 def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
-    """The SHA-256 of a model's content and what it is called, of all that is asked, of the contents of samples and of the files
-    that options name, and of all versions.
+    """The SHA-256 of a model's content and what it is called, of all that is asked, which has the digests of the files that
+    options name (`digests_of_files`), of the contents of samples, and of all versions.
 
     None where samples come from a function, which may give others each time. Files that are read with the model are not a part
     of it: which these are is known when it was read (`beside_is_same`). Raises `ReadError` where the model is no file.
@@ -34,10 +34,6 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
     if content is None:
         raise ReadError(f"{model}: cannot be read")
     parts: dict[str, Any] = {"model": content, "called": _called(model), "asked": plain(asked), "versions": versions()}
-    passes = [step.options for step in Pipeline.parse(asked.get("passes", "")).steps]
-    quantizing = read_by_quantizer(asked["quantize"], asked["quantizer_options"]) if "quantizer_options" in asked else {}
-    if files := digests_of_options([asked.get("options"), quantizing, passes]):
-        parts["files"] = files
     data = asked.get("data")
     if data is not None:
         digests = _samples(data["source"])
@@ -45,6 +41,13 @@ def digest_of_request(model: Path, asked: Mapping[str, Any]) -> str | None:
             return None
         parts["samples"] = digests
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def digests_of_files(asked: Mapping[str, Any]) -> dict[str, str | None]:
+    """The digests of the files that options and passes read, by path: the same for all models, so they are computed once."""
+    passes = [step.options for step in Pipeline.parse(asked.get("passes", "")).steps]
+    quantizing = read_by_quantizer(asked["quantize"], asked["quantizer_options"]) if "quantizer_options" in asked else {}
+    return digests_of_options([asked.get("options"), quantizing, passes])
 
 
 def _called(model: Path) -> list[str]:

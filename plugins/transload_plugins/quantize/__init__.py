@@ -44,7 +44,8 @@ def register_quantizers(register: Any) -> None:
         ("uint8", "8 bits without a sign, activations with a zero point, weights signed, by channel."),
     ):
         register(Quantizer(name, f"{_HERE}.run:{name.replace('-', '_')}", doc, options=("islands", "rounds"),
-                           files=_FILES, saves=_SAVES, samples_do=_BIASES, finer="w8a16" if name == "int16x8" else "--method minmax or int16x8"))
+                           files=_FILES, saves=_SAVES, samples_do=_BIASES,
+                           finer="w8a16" if name == "int16x8" else "--method minmax or int16x8"))
     register(Quantizer("w4a8", f"{_HERE}.grouped:w4a8", "8 bits; weights of 4 bits, by channel or in groups.",
                        options=("islands", "rounds"), files=_FILES, saves=_SAVES,
                        samples_do=_BIASES, finer="--quantizer-option q_group_size=32 or int8"))
