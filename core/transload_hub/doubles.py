@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from transload.errors import Finding, merge_findings
 from transload.findings import refuse
-from transload.ir import F64, FloatType, Module, Op, QuantType, TensorType, Type, Value, input_names
+from transload.ir import (
+    F32,
+    F64,
+    Dense,
+    FloatType,
+    Module,
+    Op,
+    QuantType,
+    TensorType,
+    Type,
+    Value,
+    input_names,
+    update_function_types,
+)
 from transload.ir.build import constant_of
+from transload.ir.constants import LazyData
 
-__all__ = ["is_double", "tell_doubles"]
+__all__ = ["is_double", "make_singles", "tell_doubles"]
 
 _SHOWN = 4
+_OF_BITS = "top.Bitcast"
 _HINT = "convert the model to f32, or let it be narrowed (option f64=narrowed); the target stablehlo keeps f64"
 
 
@@ -41,6 +58,42 @@ def tell_doubles(module: Module, f64: str, computes: str = "TOSA has f32") -> bo
         note = f"{note}; {named}: numbers that f32 does not hold become infinite"
     module.notes = (*module.notes, f"{note} (option f64=refused refuses that)")
     return True
+
+
+def make_singles(module: Module, of_bits_hint: str = "") -> bool:
+    """Make all tensors of f64 ones of f32, constants too; or refuse what takes the bits of such numbers."""
+    of_bits = [op for op in module.walk() if op.name == _OF_BITS and any(map(is_double, (*op.operands, *op.results)))]
+    if of_bits:
+        refuse(merge_findings([
+            Finding(op.name, "takes the bits of f64, which f32 has not", (op.origin,) if op.origin else (), of_bits_hint)
+            for op in of_bits]))
+        return False
+    for op in module.walk():
+        _narrow(op.results)
+        for region in op.regions:
+            for block in region.blocks:
+                _narrow(block.arguments)
+        for key, held in op.attributes.items():
+            if isinstance(held, Dense) and held.type.element == F64:
+                op.attributes[key] = _narrowed(held)
+    update_function_types(module)
+    return True
+
+
+def _narrow(values: Iterable[Value]) -> None:
+    for value in filter(is_double, values):
+        element = value.tensor_type.element
+        value.type = value.tensor_type.with_element(
+            element.replace(expressed=F32) if isinstance(element, QuantType) else F32)
+
+
+def _narrowed(held: Dense) -> Dense:
+    """The numbers as f32; those beyond its range are infinite."""
+    def numbers() -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return held.numpy().astype(np.float32)
+
+    return Dense(LazyData(numbers, held.shape, np.dtype(np.float32)), TensorType(held.shape, F32))
 
 
 def _is_beyond(op: Op) -> bool:

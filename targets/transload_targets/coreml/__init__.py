@@ -12,6 +12,8 @@ from transload.plugin import Pass
 def register_passes(register: Any) -> None:
     register(Pass("coreml-check-rounding", "transload_targets.coreml.rounding:check_rounding",
                   "Refuse quantized ops that Core ML would round otherwise, unless its rounding is asked for."))
+    register(Pass("coreml-narrow-doubles", "transload_targets.coreml.doubles:narrow_doubles",
+                  "Make numbers of f64 f32, noted on the module, or refuse them."))
 
 
 @hookimpl

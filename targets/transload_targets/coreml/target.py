@@ -26,15 +26,16 @@ class CoremlTarget(Target):
     doc = "Core ML: an ML Program (.mlpackage) for iOS 17 and macOS 14, and later."
     accepts = ("top",)
     pipeline = (
-        "inline,coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},unroll-recurrent,write-out-einsums,"
-        "spell-out-quantized,dce")
+        "inline,coreml-narrow-doubles{f64=$f64},coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},"
+        "unroll-recurrent,write-out-einsums,spell-out-quantized,dce")
     converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no calls that quantize while they run
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
         about = "in what floats it computes; the Neural Engine has float16 alone"
         rounds = "quantized ops that round otherwise than Core ML: refused, or rounded as Core ML does"
-        return {"precision": (("float32", "float16"), "float32", about), "rounding": (("kept", "coreml"), "kept", rounds)}
+        return {"precision": (("float32", "float16"), "float32", about), "rounding": (("kept", "coreml"), "kept", rounds),
+                "f64": (("narrowed", "refused"), "narrowed", "f64 becomes f32, which is noted, or is refused")}
 
     def available(self) -> str | None:
         if importlib.util.find_spec("coremltools") is not None:
