@@ -2,14 +2,16 @@
 
 Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8 bits
 it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
-ONNX cuts. It has no f64, in which logarithms of sums of integers are written.
+ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, Module, Op, Type, Value
+import numpy as np
+
+from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, Dense, Module, Op, Type, Value
 from transload.ir.build import Builder
 
 __all__ = ["write_otherwise"]
@@ -17,13 +19,14 @@ __all__ = ["write_otherwise"]
 _EXCHANGED = {"onnx.Greater": "onnx.Less", "onnx.GreaterOrEqual": "onnx.LessOrEqual"}
 _WRAPPING = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Neg", "onnx.Abs"})
 _LOGARITHMS = frozenset({"onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
+_SHOWN = 4
 _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I64: 7, UI32: 12, UI64: 13}
 """ONNX's numbers of element types (`TensorProto.DataType`)."""
 
 
 def write_otherwise(module: Module) -> bool:
     """Exchange operands of `Greater` of floats, and compute narrow integers in i32, those of `Shrink` and logarithms in f32."""
-    changed = False
+    changed, powers = False, list[str]()
     for op in list(module.walk()):
         element = op.operands[0].element_or_none if op.operands else None
         if op.name in _EXCHANGED and op.operands[0].is_float:
@@ -36,9 +39,15 @@ def write_otherwise(module: Module) -> bool:
             _replace_in(op, F32, only=1)
         elif op.name in _LOGARITHMS and _of_integers_in_doubles(op):
             _in_floats(op)
+        elif op.name == "onnx.Pow" and _is_between_casts(op):
+            powers.append(str(op.origin or op.name))
+            _in_floats(op)
         else:
             continue
         changed = True
+    if powers:
+        listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
+        module.notes = (*module.notes, f"powers that are computed in f64 in the model are in f32 here: {listed}")
     return changed
 
 
@@ -50,17 +59,42 @@ def _of_integers_in_doubles(op: Op) -> bool:
             and all(user.name == "onnx.Cast" and user.results[0].is_integer for user in op.results[0].uses))
 
 
+def _is_between_casts(op: Op) -> bool:
+    """Whether an op computes in f64 what is cast to that, or constant, and all that is made of it is cast to something else."""
+    return (op.results[0].element_or_none == F64 and bool(op.results[0].uses) and all(map(_is_cast_or_constant, op.operands))
+            and all(user.name == "onnx.Cast" and user.results[0].element_or_none != F64 for user in op.results[0].uses))
+
+
+def _is_cast_or_constant(value: Value) -> bool:
+    maker = value.op
+    if maker is None or maker.name != "onnx.Cast":
+        return maker is not None and maker.name == "onnx.Constant" and "value" in maker.attributes
+    return maker.operands[0].element_or_none != F64
+
+
 def _in_floats(op: Op) -> None:
     """Compute in f32 what is so computed in f64."""
-    rw, doubles = Builder(op.parent, op), op.operands[0].op  # type: ignore[arg-type]
-    integers = doubles.operands[0]  # type: ignore[union-attr]
-    given = rw.emit("onnx.Cast", integers, types=[_in(integers, F32)], to=_CODES[F32])
+    given = [_single(op, value) if value.element_or_none == F64 else value for value in op.operands]
     made = Builder(op.parent, op, op.location).emit(  # type: ignore[arg-type]
-        op.name, given, *op.operands[1:], types=[_in(op.results[0], F32)], **op.attributes)
+        op.name, *given, types=[_in(op.results[0], F32)], **op.attributes)
+    makers = {value.op for value in op.operands if value.element_or_none == F64}
     op.results[0].replace_all_uses_with(made)
     op.erase()
-    if not doubles.results[0].uses:  # type: ignore[union-attr]
-        doubles.erase()  # type: ignore[union-attr]
+    for maker in makers:
+        if maker is not None and not maker.results[0].uses:
+            maker.erase()
+
+
+def _single(op: Op, value: Value) -> Value:
+    """An f32 of the numbers of an f64 that something is cast to, or that is constant."""
+    rw, maker = Builder(op.parent, op), value.op  # type: ignore[arg-type]
+    if maker is not None and maker.name == "onnx.Constant":
+        with np.errstate(over="ignore"):
+            numbers = maker.attributes["value"].numpy().astype(np.float32)
+        single: Value = rw.emit("onnx.Constant", types=[_in(value, F32)], value=Dense(numbers))
+        return single
+    cast: Value = rw.emit("onnx.Cast", maker.operands[0], types=[_in(value, F32)], to=_CODES[F32])  # type: ignore[union-attr]
+    return cast
 
 
 def _replace_in(op: Op, element: Type, only: int | None = None) -> None:

@@ -79,6 +79,23 @@ def test_logarithms_of_integers_are_computed_in_floats(operator: str, by_hub: bo
         np.testing.assert_array_equal(transload.run(tmp_path / "out", given)["y"], wanted)
 
 
+@pytest.mark.parametrize(("base", "exponent", "known"), [
+    (np.array([0.5, 2, 3], np.float32), np.array([2, 3, 1]), False),
+    (np.array([2, 3, 1], np.int32), np.array([2, 3, 1], np.float32), False),
+    (np.array([4, 9, 1]), np.array(0.5, np.float32), True), (np.array([0.5, 2, 3], np.float32), np.array(0.1), True),
+])
+def test_powers_are_computed_in_floats(base: np.ndarray, exponent: np.ndarray, known: bool, tmp_path: Path) -> None:
+    """The hub computes them in f64, which a note says, where no f32 may hold the exponent or an integer base."""
+    given = saved(tmp_path / "m.onnx", "Pow", [base] if known else [base, exponent], {"e": exponent} if known else {})
+    module = transload.lower(transload.lower(transload.load(tmp_path / "m.onnx"), "top"), "onnx")
+    wanted = transload.run(module, given)["y"]
+    assert write_otherwise(module) and not write_otherwise(module)
+    assert not any(value.element_or_none == F64 for op in module.walk() for value in op.results)
+    (note,) = module.notes
+    assert "powers that are computed in f64 in the model are in f32 here: y" in note
+    np.testing.assert_allclose(transload.run(module, given)["y"], wanted, rtol=1e-6)
+
+
 @needs_openvino
 @pytest.mark.parametrize("operator", ["ReduceL1", "ReduceLogSum", "ReduceLogSumExp"])
 def test_axes_that_are_an_attribute_count(operator: str, tmp_path: Path) -> None:
