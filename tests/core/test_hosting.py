@@ -120,7 +120,7 @@ def places(artifact: transload.Artifact) -> list[tuple[str, str | None]]:
     return [(part.place, part.target) for part in artifact.report.partition.parts]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("host", ["tosa", "tflite", "onnx", "stablehlo", "xla-cpu", "picky"])
 @pytest.mark.parametrize("model", ["digits_float.onnx", "digits_int8.tflite"])
 def test_each_host_runs_its_parts_and_all_verify_as_one(

@@ -55,7 +55,7 @@ def broken(told: str, module: Module) -> str:
     return ""
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("share", [
     share if share < 8 else pytest.param(share, marks=pytest.mark.slow) for share in range(SHARES)])
 def test_it_is_converted_or_refused(share: int) -> None:

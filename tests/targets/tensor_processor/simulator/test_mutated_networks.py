@@ -36,9 +36,9 @@ def tried(program: Program, inputs: dict[str, np.ndarray], count: int, seed: int
     return found, harmless
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("seed", "name", "local_bytes", "cores"), [
-    (0, "tp-tiny", 3072, 1), (1, "tp-small", 1024, 1), (2, "tp-large", None, 1), (3, "tp-tiny", 3328, 4),
+    (3, "tp-tiny", 3328, 4), (0, "tp-tiny", 3072, 1), (1, "tp-small", 1024, 1), (2, "tp-large", None, 1),
     pytest.param(4, "tp-tiny", 3328, 2, marks=pytest.mark.slow)])
 def test_a_mutated_network_is_found_or_computes_the_same_in_any_order(
     seed: int, name: str, local_bytes: int | None, cores: int,
