@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from transload.scale.requests import digests_of_files
 from tests.support.plugins import beside_ours
 
 
-def test_which_texts_of_options_are_files(tmp_path):
+def test_which_texts_of_options_are_files(tmp_path: Path) -> None:
     """A word is none where a file is called so, nor is a folder's name; what a pass is given is one, too."""
     for name in ("fine", "mine.ini", "a b.txt"):
         (tmp_path / name).write_text("")
@@ -42,7 +43,7 @@ def test_which_texts_of_options_are_files(tmp_path):
 
     class Plugin:
         @transload.hookimpl
-        def register_passes(self, register):
+        def register_passes(self, register: Any) -> None:
             register(transload.Pass("noted", lambda module, file="", number=0: False))
 
     own = Host()
@@ -55,10 +56,10 @@ def test_which_texts_of_options_are_files(tmp_path):
         assert found == [tmp_path / name for name in ("a b.txt", "mine.ini", "mine.ini.npz")]
 
 
-def test_a_file_that_a_quantizer_writes_is_no_part_of_the_request(tmp_path):
+def test_a_file_that_a_quantizer_writes_is_no_part_of_the_request(tmp_path: Path) -> None:
     """It is there while the quantizer runs, and may be left from one that was ended: nothing that is made depends on it."""
     state = tmp_path / "state.npz"
-    asked = {"quantize": "int8", "quantizer_options": {"learning": True, "resume": str(state)}}
+    asked: dict[str, Any] = {"quantize": "int8", "quantizer_options": {"learning": True, "resume": str(state)}}
     assert digests_of_files(asked) == {}
     state.write_bytes(b"half")
     assert digests_of_files(asked) == {}
@@ -66,15 +67,15 @@ def test_a_file_that_a_quantizer_writes_is_no_part_of_the_request(tmp_path):
     assert list(digests_of_files(asked)) == [str(state)]
 
 
-def test_targets_that_nobody_asked_for_are_not_asked():
+def test_targets_that_nobody_asked_for_are_not_asked() -> None:
     """One that failed for want of a license stopped conversions to all others."""
     class Broken(Target):
         name, accepts = "broken", ("top",)
 
-        def options(self):
+        def options(self) -> Any:
             raise RuntimeError("no license")
 
-        def emit(self, module, directory, name, options):
+        def emit(self, module: Any, directory: Any, name: Any, options: Any) -> Any:
             raise AssertionError
 
     with beside_ours(targets=[Broken()]).bind():
