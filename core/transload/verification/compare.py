@@ -261,7 +261,7 @@ def compare(
     note_borders(result, source)
     hub = runnable(source, None if isinstance(artifact, Module) else reported_options(Path(artifact)))
     given, fed = _given_to_both(source, fused, result, hub, given_arrays, preprocess, seed)
-    inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source)
+    inside, execute = given if fused is None else fused.inside(given), run_of(runtime, source, hub)
     reference, by_order = execute(inside), as_stored(fed, with_meanings(result.inputs, meanings))
     (compute, said), chosen = _runner_of(written, result, per_layer), chosen_outputs(hub)
     actual, of_found = _found_alone(runtime, source, len(result.states), reference, compute(by_order))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from ..engine.steps import is_product
 from ..ir import BOOL, F16, Module, Op, TensorType
 from ..ir.build import constant_of
 
-__all__ = ["is_finite", "weights_of_no_numbers", "why_no_numbers"]
+__all__ = ["beyond_singles", "is_finite", "weights_of_no_numbers", "why_no_numbers"]
 
 _ENDLESS = 1e30
 
@@ -19,6 +20,14 @@ _ENDLESS = 1e30
 def is_finite(array: np.ndarray) -> bool:
     numbers = np.asarray(array)
     return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
+
+
+def beyond_singles(tensors: Mapping[str, np.ndarray]) -> list[str]:
+    """The names of tensors of f64 with finite numbers that f32 does not hold: the first three."""
+    most = np.finfo(np.float32).max
+    found = (name for name, array in tensors.items() if (numbers := np.asarray(array)).dtype == np.float64
+             and (np.isfinite(numbers) & (np.abs(numbers) > most)).any())
+    return [*islice(found, 3)]
 
 
 def why_no_numbers(source: Module, hub: Module | None, endless: bool) -> str:

@@ -171,7 +171,7 @@ class Excuses:
         source = self.reference.source
         for runtime in other_runtimes(judged_format(source), own.target, source.entry) if own is not None else ():
             try:
-                reference = self.reference.of_model(run_of(runtime, source))(given)
+                reference = self.reference.of_model(run_of(runtime, source, self.hub))(given)
             except (RunError, ReadError):
                 continue
             if len(reference) != len(actual):

@@ -15,7 +15,7 @@ from ..analysis.dataflow import has_loops
 from ..budget import TimeOver, check_deadline, timed
 from ..errors import MissingKernel, PluginFailure, RunError, after_colon
 from ..guard import failure, noted
-from ..ir import Module, QuantType, TensorType
+from ..ir import F64, Module, QuantType, TensorType
 from ..plugin import Runtime, resolve
 from ..plugin_host import host
 from ..worker import ChildEnded
@@ -24,7 +24,7 @@ from .choosing import MOST_TIED
 from .differences import TensorDifference, compare_outputs, in_view_of, not_measured, of_plain, output_count, together
 from .drawn import Drawn
 from .edges import open_at_edges
-from .endless import is_finite, why_no_numbers
+from .endless import beyond_singles, is_finite, why_no_numbers
 from .excuses import Broken, Excuses
 from .following import moved_as_far
 from .further import in_time
@@ -56,6 +56,7 @@ _REACHING = "that is so on inputs beside what the model's own constants ask abou
 _HALVES = ("that is so on inputs that stand on borders: halves of integers, zero, what the model compares with; on the usual "
            "ones it passed")
 _TURNED = "that is so on the numbers that are given, in the other order; as they are given it passed"
+_SINGLES = "on larger inputs than the usual ones {}, of f64, have numbers that f32 does not hold: there the result is none"
 _LARGER = "that is so on larger inputs than the usual ones, on which it passed"
 
 
@@ -335,6 +336,10 @@ class Judge:
             for given in several:
                 with suppress(RunError, PluginFailure, MemoryError, ChildEnded, TimeOver):
                     once, informative = self.judge(given)
+                    if self._last.ends_alone and (names := self._beyond_singles(given)):
+                        told_of = _SINGLES.format(", ".join(names))
+                        verdict.notes += [told_of] if told_of not in verdict.notes else []
+                        break
                     says = self._last.ends_alone or not self._last.endless
                     if once.broken and says and not self._leaves_open() and self._is_steady(given) and self._is_inside(given):
                         verdict.tensors, verdict.broken = once.tensors, once.broken
@@ -344,6 +349,14 @@ class Judge:
                         verdict.tensors[index] = once.tensors[index]
                         told.add(index)
                     break
+
+    def _beyond_singles(self, given: Mapping[str, np.ndarray]) -> list[str]:
+        """What the source computes in f64 on the way that the result, which has f32 in its place, does not hold."""
+        if any(value.element_or_none == F64 for op in self.result.walk() for value in op.results):
+            return []
+        with suppress(RunError, PluginFailure, MemoryError, ChildEnded):  # with its intermediate tensors it may not run
+            return beyond_singles(self.reference.run(given, keep=True))
+        return []
 
     def _is_inside(self, given: Mapping[str, np.ndarray]) -> bool:
         """Whether the hub's form of the model runs: in the artifact a place outside of a table may be any."""

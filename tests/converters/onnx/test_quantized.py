@@ -472,3 +472,12 @@ def test_scales_that_are_computed_are_refused_where_they_must_be_known(compare: 
     operator = node("QLinearMatMul", ["x", "s", "z", "x", "s", "z", "s", "z"], ["y"])
     with pytest.raises(ConversionError, match="must be constants"):
         compare(operator, {"x": whole(-9, 9, np.int8, 2, 2), "s": scale(0.1), "z": np.array(0, np.int8)})
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int32])
+def test_scales_that_are_no_floats_are_refused(dtype: Any) -> None:
+    """A truth value was a defect of ours, and an integer taken for a float; onnxruntime takes neither."""
+    operator = node("QLinearMatMul", ["x", "s", "z", "x", "s", "z", "s", "z"], ["y"])
+    model = make_model([operator], {"x": whole(-9, 9, np.int8, 2, 2)}, ["y"], {"s": np.ones((), dtype), "z": np.array(0, np.int8)})
+    with pytest.raises(ConversionError, match="has a scale of i(1|32), and takes floats"):
+        transload.lower(read_model(model), "top")

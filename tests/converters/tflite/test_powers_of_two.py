@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.errors import ConversionError
-from transload.ir import Module
+from transload.errors import ConversionError, TransloadError
+from transload.ir import Module, QuantType, TensorType
 
 pytest.importorskip("ai_edge_litert")
 
@@ -64,6 +64,14 @@ def test_what_the_kernel_does_not_do_is_refused(
 ) -> None:
     with pytest.raises(ConversionError, match=why):
         lower(load(_content(write, "ADD", scales, shapes, zeros)), "top")
+
+
+def test_a_scale_that_is_no_step_has_no_logarithm(write: Callable[..., bytes], load: Callable[..., Module]) -> None:
+    """LiteRT runs none either; that of 0 was an exception of Python's."""
+    (result,) = lower(load(_content(write, "ADD", (0.0, 0.25, 0.25))), "top").outputs.values()
+    assert isinstance(result, TensorType) and isinstance(result.element, QuantType)
+    with pytest.raises(TransloadError, match="scale"):
+        lower(load(_content(write, "ADD", (-0.5, 0.25, 0.25))), "top")
 
 
 @pytest.mark.parametrize("option", [False, True])

@@ -189,6 +189,22 @@ def test_what_larger_inputs_run_over_says_nothing(tmp_path: Path) -> None:
     assert verified(right, wrong).passed
 
 
+def test_what_doubles_hold_and_floats_do_not_says_nothing_on_larger_inputs(tmp_path: Path) -> None:
+    """That f64 becomes f32 is said; a softmax that is wrong in floats is not excused by doubles elsewhere."""
+    nodes = [("Exp", "x", "e"), ("ReduceSum", "e", "s"), ("Log", "s", "y")]
+    wide = saved(tmp_path / "wide.onnx", nodes, [1, 400], {}, kind="DOUBLE", gives="DOUBLE")
+    verdict = verified(wide, wide)
+    assert verdict.passed and any("that f32 does not hold" in note for note in verdict.notes)
+    given = {"x": np.full((1, 400), 200.0)}
+    assert verified(wide, wide, inputs=given).failed  # on what is given it is none either
+
+    scaled = [("Cast", "x", "w", {"to": 11}), ("Cast", "w", "x32", {"to": 1}), ("Mul", "x32 part", "m")]
+    right = saved(tmp_path / "right.onnx", [*scaled, ("Softmax", "m", "y")], [1, 400], {"part": 4.0})
+    wrong = saved(tmp_path / "wrong.onnx", [*scaled, ("Exp", "m", "e"), ("ReduceSum", "e", "s"), ("Div", "e s", "y")],
+                  [1, 400], {"part": 4.0})
+    assert verified(right, wrong).failed
+
+
 @pytest.mark.parametrize("nodes", [
     [("MatMul", "x w", "a"), ("Mul", "a far", "b"), ("Sin", "b", "y")],
     [("Mul", "x few", "a"), ("Cast", "a", "b", {"to": 3}), ("Cast", "b", "y", {"to": 1})],

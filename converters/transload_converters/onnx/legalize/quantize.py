@@ -49,6 +49,8 @@ def quantized_type(
     zeros = np.zeros(1, np.int64) if zero is None else rw.constant_of(zero)
     if scales is None or zeros is None:
         return None
+    if not scale.is_float:
+        raise Unsupported(f"has a scale of {scale.element}, and takes floats")
     scales, zeros = np.asarray(scales), np.asarray(zeros)
     count = max(scales.size, zeros.size)
     if count > 1 and (max(scales.ndim, zeros.ndim) != 1 or not -rank <= axis < rank):

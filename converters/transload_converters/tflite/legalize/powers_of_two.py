@@ -48,7 +48,9 @@ def shifted_operands(op: Op, rw: Rewriter) -> list[Value] | None:
 
 
 def _power(scale: float) -> int | None:
-    """Which power of two a scale is, or None."""
+    """Which power of two a scale is, or None; none where it is no step at all, as 0 or without an end."""
+    if not 0 < scale < math.inf:
+        return None
     exact = math.log2(scale)
     return round(exact) if abs(exact - round(exact)) < _NEAR else None
 
