@@ -267,7 +267,8 @@ class FloatModel:
         if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
             return
         try:
-            self._own, self.who = _Remembering(run_of(runtime, source, model.floats if model.post is None else None)), runtime.name
+            made = model.floats if model.post is None else None
+            self._own, self.who = _Remembering(run_of(runtime, source, made)), runtime.name
             self._padded = resolve(runtime.padded)(source) if runtime.padded is not None else {}
         except _REFUSED as error:
             self._note(error)

@@ -478,6 +478,7 @@ def test_scales_that_are_computed_are_refused_where_they_must_be_known(compare: 
 def test_scales_that_are_no_floats_are_refused(dtype: Any) -> None:
     """A truth value was a defect of ours, and an integer taken for a float; onnxruntime takes neither."""
     operator = node("QLinearMatMul", ["x", "s", "z", "x", "s", "z", "s", "z"], ["y"])
-    model = make_model([operator], {"x": whole(-9, 9, np.int8, 2, 2)}, ["y"], {"s": np.ones((), dtype), "z": np.array(0, np.int8)})
-    with pytest.raises(ConversionError, match="has a scale of i(1|32), and takes floats"):
+    constants = {"s": np.ones((), dtype), "z": np.array(0, np.int8)}
+    model = make_model([operator], {"x": whole(-9, 9, np.int8, 2, 2)}, ["y"], constants)
+    with pytest.raises(ConversionError, match=r"has a scale of i(1|32), and takes floats"):
         transload.lower(read_model(model), "top")

@@ -186,6 +186,7 @@ def test_a_file_that_says_other_dimensions_than_it_computes_is_judged(tmp_path: 
     made = transload.convert(path, "tosa", tmp_path / "out").verification
     assert made is not None and made.passed
     assert "y: the file says that it is tensor<3x4x5xf32>, and what computes it gives tensor<1x2xf32>" in "".join(made.notes)
-    quantized = transload.convert(path, "tosa", tmp_path / "quantized", quantize="int8", data=[{"x": np.ones((1, 2), np.float32)}])
+    samples = [{"x": np.ones((1, 2), np.float32)}]
+    quantized = transload.convert(path, "tosa", tmp_path / "quantized", quantize="int8", data=samples)
     assert quantized.verification is not None and not any("before quantizing" in each for each in quantized.verification.broken)
     assert not transload.compare(path, tmp_path / "out", tolerance=["cos=0.999"]).broken
