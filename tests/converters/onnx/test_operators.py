@@ -184,6 +184,12 @@ def test_the_places_of_greatest_elements(compare: Callable[..., Any], normal: Ca
     compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], **more), {"x": normal(2, 3, 8, 7)}, ("y", "i"))
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_the_places_of_greatest_integers(compare: Callable[..., Any], dtype: Any) -> None:
+    x = np.random.default_rng(0).integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (2, 3, 8, 7), dtype, endpoint=True)
+    compare(node("MaxPool", ["x"], ["y", "i"], kernel_shape=[3, 2], pads=[1, 1, 1, 0]), {"x": x}, ("y", "i"), atol=0.0)
+
+
 @pytest.mark.parametrize(("kernel", "more"), [
     ([2, 2], {"pads": [1, 1, 1, 1]}), ([1, 3], {"pads": [0, 1, 0, 1], "storage_order": 1}),
     ([3, 2], {"pads": [1, 0, 2, 1], "strides": [2, 1], "dilations": [1, 2]}), ([2, 2], {"strides": [2, 2]}),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import F32, F64, FloatType, Op, Type, Value, dtype_of
+from transload.ir import F32, F64, FloatType, IntegerType, Op, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import Window, counted, need_place
@@ -53,7 +53,11 @@ def max_pool(op: Op, rw: Rewriter) -> list[Value]:
     value = need(op, 0)
     window, beyond = pooling_window(op, value)
     if len(op.results) > 1 and op.results[1].uses:
-        return _max_and_index(op, rw, value, window, wider(window, beyond))
+        element = value.element
+        if not isinstance(element, IntegerType):
+            return _max_and_index(op, rw, value, window, wider(window, beyond))
+        greatest, places = _max_and_index(op, rw, cast(rw, value, F32), window, wider(window, beyond))  # of 8 bits, exact
+        return [cast(rw, greatest, element), places]
     return first_of(op, _greatest(rw, value, window, wider(window, beyond)))
 
 

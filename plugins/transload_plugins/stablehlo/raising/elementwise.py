@@ -263,7 +263,16 @@ def _rounded_mantissa(rw: Rewriter, x: Value, bits: int, least: int) -> Value:
         rounded = _rounded_from(rw, parts, odd)
     else:
         rounded = rw.emit("top.Mul", rw.emit("top.Round", parts), like(rw, x, 2.0**-bits))
-    return rw.emit("top.Mul", rounded, power)
+    rounded = rw.emit("top.Mul", rounded, power)
+    return _but_for_ends(rw, x, rounded) if x.element == F64 else rounded
+
+
+def _but_for_ends(rw: Rewriter, x: Value, rounded: Value) -> Value:
+    """`rounded`, but for zeros and infinities: where f64 becomes f32, factors are infinite and 0, and their products with these
+    no numbers."""
+    is_zero = rw.emit("top.Compare", x, like(rw, x, 0), mode="Equal")
+    is_endless = rw.emit("top.Compare", rw.emit("top.Abs", x), like(rw, x, np.inf), mode="Equal")
+    return rw.emit("top.Where", rw.emit("top.LogicalOr", is_zero, is_endless), x, rounded)
 
 
 def _rounded_from(rw: Rewriter, parts: Value, odd: Value | None) -> Value:

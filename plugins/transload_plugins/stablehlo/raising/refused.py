@@ -11,6 +11,8 @@ from transload.errors import Unsupported
 from transload.ir import Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 
+from .table import like
+
 if TYPE_CHECKING:
     from ..dialect.control import PartitionId, ReplicaId
 
@@ -42,10 +44,19 @@ COLLECTIVES = (
 
 @TABLE(*(f"stablehlo.{name}" for name in COLLECTIVES))
 def collective(op: Op, rw: Rewriter) -> Sequence[Value]:
-    """Among groups of one process each, the operands."""
-    groups = op.attributes.get("replica_groups", op.attributes.get("source_target_pairs"))
-    rows = np.atleast_2d(groups.numpy()) if groups is not None else np.zeros((0, 0))
-    alone = rows.shape == (1, 1) or (op.name == "stablehlo.collective_permute" and rows.tolist() == [[0, 0]])
+    """Among groups of one process each, the operands.
+
+    No group at all is one of all processes, of which there is one; -1 fills up a row of fewer than others. What nobody sends
+    is zeros.
+    """
+    if op.name == "stablehlo.collective_permute":
+        pairs = op.attributes["source_target_pairs"].numpy()
+        if pairs.size == 0:
+            return [rw.emit("top.Where", rw.constant(np.array(False)), x, like(rw, x, 0)) for x in op.operands]
+        alone = pairs.tolist() == [[0, 0]]
+    else:
+        groups = op.attributes.get("replica_groups")
+        alone = groups is not None and [each for each in groups.numpy().ravel().tolist() if each != -1] in ([], [0])
     if alone and len(op.operands) == len(op.results):
         return op.operands
     raise Unsupported("exchanges values between processes", _ALONE)

@@ -40,3 +40,15 @@ def test_numbers_below_the_normal_ones(element: str, bits: str, numbers: list[fl
         made = np.asarray(raising.run(form, [x.astype(dtype)])[0]).astype(np.float64)
         np.testing.assert_array_equal(made, want)
         np.testing.assert_array_equal(np.signbit(made), np.signbit(want))
+
+
+@pytest.mark.parametrize("bits", ["e8m23", "e5m3", "e11m20"])
+def test_zeros_and_infinities_of_f64_stay_where_it_becomes_f32(bits: str) -> None:
+    """Its powers of two are infinite there, and 0 times these was no number."""
+    module = raising.load(
+        f"func.func @main(%x: tensor<5xf64>) -> tensor<5xf64> {{\n  %y = stablehlo.reduce_precision %x, format = {bits} : "
+        "tensor<5xf64>\n  return %y : tensor<5xf64>\n}")
+    x = np.array([0.0, -0.0, np.inf, -np.inf, 1.5])
+    made = np.asarray(raising.run(transload.lower(module, "tosa"), [x.astype(np.float32)])[0])
+    np.testing.assert_array_equal(made, x)
+    np.testing.assert_array_equal(np.signbit(made), np.signbit(x))

@@ -462,3 +462,33 @@ def test_why_branches_in_each_other_cannot_be_converted_is_told(depth: int, inne
 def test_entry_point_is_there() -> None:
     assert EntryPoint("stablehlo", "transload_plugins.stablehlo", "transload").load() is not None
     assert host().conversions["stablehlo-to-top"].target == "top"
+
+
+@pytest.mark.parametrize(("groups", "size"), [("0", "1x1"), ("", "0x0"), ("[[0, -1]]", "1x2")])
+def test_groups_of_the_only_process(groups: str, size: str) -> None:
+    """None at all is one of all processes, and -1 fills up."""
+    module = raising.load(f"""
+      func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {{
+        %0 = "stablehlo.all_reduce"(%a) <{{replica_groups = dense<{groups}> : tensor<{size}xi64>}}> ({{
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+          %1 = stablehlo.add %x, %y : tensor<f32>
+          stablehlo.return %1 : tensor<f32>
+        }}) : (tensor<3xf32>) -> tensor<3xf32>
+        return %0 : tensor<3xf32>
+      }}""")
+    x = np.arange(3, dtype=np.float32)
+    for form in (module, transload.lower(module, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, [x])[0], x)
+
+
+@pytest.mark.parametrize(("pairs", "size", "factor"), [("0", "1x2", 1), ("", "0x2", 0)])
+def test_what_nobody_sends_is_zeros(pairs: str, size: str, factor: int) -> None:
+    module = raising.load(f"""
+      func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {{
+        %0 = "stablehlo.collective_permute"(%a) <{{source_target_pairs = dense<{pairs}> : tensor<{size}xi64>}}> :
+          (tensor<3xf32>) -> tensor<3xf32>
+        return %0 : tensor<3xf32>
+      }}""")
+    x = np.arange(3, dtype=np.float32)
+    for form in (module, transload.lower(module, "tosa")):
+        np.testing.assert_array_equal(raising.run(form, [x])[0], x * factor)
