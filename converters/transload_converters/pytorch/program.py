@@ -133,7 +133,7 @@ class Json:
 
     def integer(self) -> int:
         found: int = self.of(int, "a whole number")
-        if abs(found) >= 1 << 63:
+        if not -(1 << 63) <= found < 1 << 63:
             raise self.wrong("a number of 64 bits")
         return found
 

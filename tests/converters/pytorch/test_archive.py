@@ -16,6 +16,7 @@ import pytest
 import transload
 from transload.errors import ReadError, TransloadError, UsageError
 from transload.testing import check_reader
+from transload_converters.pytorch.program import Json
 from transload_converters.pytorch.symbols import Symbols, parse
 
 from .conftest import KEPT
@@ -291,3 +292,11 @@ def test_operators_with_graphs_lack_lists(tmp_path: Path, kept: int) -> None:
     with pytest.raises(TransloadError) as caught:
         transload.legalize(transload.load(file))
     assert "failed" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", [-(1 << 63), (1 << 63) - 1])
+def test_the_ends_of_64_bits_are_numbers_of_programs(number: int) -> None:
+    """`torch.iinfo(torch.int64).min` was said to be a damaged file's."""
+    assert Json(number, "m.pt2", "as_int").integer() == number
+    with pytest.raises(ReadError, match="must be a number of 64 bits"):
+        Json(number * 2, "m.pt2", "as_int").integer()

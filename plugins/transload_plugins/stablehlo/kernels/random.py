@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,7 +124,8 @@ def rng_bit_generator(op: RngBitGenerator, state: Array) -> tuple[Array, Array]:
 def rng(op: Rng, a: Array, b: Array, shape: Array) -> Array:
     dtype = np.asarray(a).dtype
     sizes = tuple(int(size) for size in shape)
-    generator = np.random.default_rng(abs(hash((np.asarray(a).tobytes(), np.asarray(b).tobytes(), sizes))) % (1 << 63))
+    seed = zlib.crc32(b"".join([np.asarray(a).tobytes(), np.asarray(b).tobytes(), np.asarray(sizes, np.int64).tobytes()]))
+    generator = np.random.default_rng(seed)  # the same in every process, which `hash` of bytes is not
     if op.rng_distribution == "NORMAL":
         return fit(generator.normal(float(a), float(b), sizes), dtype)
     if is_float_dtype(dtype):

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D.
+"""AVERAGE_POOL_2D, MAX_POOL_2D; MAXIMUM of slices where LiteRT has no pooling.
 
 LiteRT's kernels give what they take in the same quantized type. A mean in another type is that of numbers of 16 bits, 7 of them
 a fraction, and then requantized, as the hub has it everywhere.
@@ -6,6 +6,7 @@ a fraction, and then requantized, as the hub has it everywhere.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from transload_hub import tables
 
 from .common import (
     activated,
+    activated_wholly,
     constant,
     emit,
     fused,
@@ -193,14 +195,40 @@ def _uncounted(op: AvgPool, rw: Rewriter, value: Value, window: Window, flat: bo
 
 @TABLE("top.MaxPool")
 def max_pool(op: MaxPool, rw: Rewriter) -> Value:
-    """MAX_POOL_2D; padding that is neither SAME nor VALID is written out, with the least number there is."""
+    """MAX_POOL_2D; padding that is neither SAME nor VALID is written out, with the least number there is. What LiteRT's pooling
+    does not have, holes and volumes, are MAXIMUMs of slices."""
+    if len(op.kernel_shape) > 2 or max(window_of(op).dilations) > 1:
+        return _by_maxima(op, rw)
     value, window, flat = _planar(op, rw)
-    if max(window.dilations) > 1:
-        raise Unsupported("LiteRT's pooling has no dilations")
     padding = window.padding(static_shape(value)[1:-1])
     if padding is None:
         value, padding = _padded_with_least(rw, value, ((0, 0), *window.pads, (0, 0))), "VALID"
     return _in_type(op, rw, _pool(op, rw, "max_pool_2d", value, window, padding), flat)
+
+
+def _by_maxima(op: MaxPool, rw: Rewriter) -> Value:
+    """The greatest elements of windows of any dimensions: dimension by dimension, those of the slices that begin at each place of
+    the window, in its steps."""
+    need_channels_last(op)
+    value, window = op.input, window_of(op)
+    if not value.is_float and quant(value) is None:
+        raise Unsupported(f"LiteRT has no pooling of {value.element}", "quantize it, or make it float")
+    if any(before or after for before, after in window.pads):
+        value = _padded_with_least(rw, value, ((0, 0), *window.pads, (0, 0)))
+    for axis, (places, stride, dilation) in enumerate(zip(window.kernel, window.strides, window.dilations, strict=True), 1):
+        count = static_shape(op.output)[axis]
+        slices = [_every(rw, value, axis, place * dilation, stride, count) for place in range(places)]
+        value = reduce(lambda a, b: emit(rw, "maximum", a, b, like=a), slices)
+    return activated_wholly(op, rw, retyped(rw, value, op.output.element))
+
+
+def _every(rw: Rewriter, value: Value, axis: int, begin: int, stride: int, count: int) -> Value:
+    """`count` elements along a dimension, a stride apart."""
+    shape = list(static_shape(value))
+    begins, ends, steps = [0] * len(shape), list(shape), [1] * len(shape)
+    begins[axis], ends[axis], steps[axis] = begin, begin + (count - 1) * stride + 1, stride
+    shape[axis] = count
+    return emit(rw, "strided_slice", value, ints(rw, *begins), ints(rw, *ends), ints(rw, *steps), like=value, shape=shape)
 
 
 def _padded_with_least(rw: Rewriter, value: Value, pads: tuple[tuple[int, int], ...]) -> Value:
