@@ -209,6 +209,19 @@ def test_the_mean_of_integers_is_one_before_keras_3(tmp_path: Path, kind: str, s
     assert older.tolist() == [[3]] and older.dtype == dtype
 
 
+@pytest.mark.parametrize(("dtype", "version"), [("int8", "3.15.1"), ("int32", "3.15.1"), ("int32", "2.15.0")])
+def test_a_mean_of_the_integers_that_a_mask_leaves_is_a_float(tmp_path: Path, dtype: str, version: str) -> None:
+    """It was cut to an integer, which none is; of narrow ones Keras 3 adds wider ones."""
+    x = np.array([[[100, 1], [100, 2], [0, 0], [101, 2]]], dtype)
+    layers = [input_entry("x", x.shape, dtype), entry("Masking", "m", "x"), entry("GlobalAveragePooling1D", "p", "m")]
+    if version[0] == "2":
+        layers[1]["inbound_nodes"], layers[2]["inbound_nodes"] = [[["x", 0, 0, {}]]], [[["m", 0, 0, {}]]]
+    module = transload.load(h5_file(tmp_path / "m.h5", functional(layers, ["x"], ["p"]), {}, version))
+    (found,) = transload.run(module, {"x": x}).values()
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, [[301 / 3, 5 / 3]], rtol=1e-6)
+
+
 @pytest.mark.parametrize(("version", "cut"), [("2.15.0", False), ("3.10.0", False), ("3.11.0", True)])
 def test_what_is_normalized_of_integers_is_cut_since_keras_3_11(tmp_path: Path, version: str, cut: bool) -> None:
     x = np.array([[1, 2, 4, 9]], np.int32)

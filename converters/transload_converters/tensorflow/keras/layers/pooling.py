@@ -10,6 +10,7 @@ from transload.ir import BOOL, Value
 
 from ..graph import Graph, shape_of
 from ..layer import LAYERS, Call
+from .reductions import WIDE
 
 
 def _rank(call: Call, x: Value) -> int:
@@ -53,7 +54,7 @@ def pooling(call: Call, x: Value) -> Value:
 def global_pooling(call: Call, x: Value, mask: Value | None = None) -> Value:
     """Over all of an image; the mean of a sequence is of the steps that its mask leaves.
 
-    Before Keras 3 a mean of integers is one.
+    Before Keras 3 a mean of integers is one, but where a mask leaves steps out.
     """
     g, rank = call.g, _rank(call, x)
     axes = list(range(2, rank + 2)) if call.channels_first else list(range(1, rank + 1))
@@ -66,7 +67,9 @@ def global_pooling(call: Call, x: Value, mask: Value | None = None) -> Value:
     there = g.expand(g.cast(mask, BOOL), 1 if call.channels_first else 2)
     kept = g.cast(there, x.element)
     shown = g.select(there, x, 0) if g.keras >= 3 else g.Mul(x, kept)
-    return g.RealDiv(g.reduce("Sum", shown, axes, keep), g.reduce("Sum", kept, axes, keep))
+    wide = WIDE.get(x.element, x.element) if g.keras >= 3 else x.element
+    total, count = (g.to_float(g.reduce("Sum", g.cast(each, wide), axes, keep)) for each in (shown, kept))
+    return g.RealDiv(total, count)
 
 
 @LAYERS.layer(*(f"Adaptive{kind}Pooling{rank}D" for kind in ("Average", "Max") for rank in (1, 2, 3)))
