@@ -209,6 +209,33 @@ def test_matmul_nbits(everywhere: Callable[..., Module], bits: int, k: int, bloc
         assert str(kind).startswith(f"!quant.uniform<u{bits}:f32:{{0:1, 1:{16 if k == 80 else block}}}, {{{{")
 
 
+@pytest.mark.parametrize("order", ["kept", "mixed"])
+def test_columns_of_nbits_are_of_the_groups_that_are_said(everywhere: Callable[..., Module], order: str) -> None:
+    """Quantizers that go by activations give the columns of a group out of order; weights stay packed where they are in order."""
+    n, k, block = 6, 64, 16
+    groups = np.arange(k, dtype=np.int32) // block
+    constants: dict[str, Any] = {
+        "w": G.integers(0, 256, (n, k // block, block // 2)).astype(np.uint8),
+        "s": G.uniform(0.01, 0.1, n * (k // block)).astype(np.float32),
+        "g": groups if order == "kept" else G.permutation(groups)}
+    nodes = [node("MatMulNBits", ["x", "w", "s", "", "g"], ["y"], bits=4, block_size=block, K=k, N=n, **MS)]
+    hub = everywhere(nodes, {"x": real(3, k)}, constants, atol=2e-4)
+    assert len(quantized_types(hub)) == (order == "kept")
+
+
+@pytest.mark.parametrize(("bits", "zero", "groups", "why"), [
+    (4, "", [1] * 16, "a group of 1, and 1 groups"), (4, "", [-1] * 16, "a group of -1"), (4, "", [0] * 7, "7 columns"),
+    (8, "", [0] * 16, "of 4 bits alone"), (4, "z", [0] * 16, "without zero points")])
+def test_groups_of_nbits_that_do_not_fit(bits: int, zero: str, groups: list[int], why: str) -> None:
+    """onnxruntime 1.32 leaves zero points out where groups are said, and takes 8 for them."""
+    constants = {"w": np.zeros((2, 1, 2 * bits), np.uint8), "s": np.ones(2, np.float32), "g": np.array(groups, np.int32)}
+    if zero:
+        constants["z"] = np.full(2, 7, np.uint8)
+    nodes = [node("MatMulNBits", ["x", "w", "s", zero, "g"], ["y"], K=16, N=2, bits=bits, block_size=16, **MS)]
+    with pytest.raises(ConversionError, match=why):
+        transload.legalize(read_model(make_model(nodes, {"x": real(3, 16)}, ["y"], constants)))
+
+
 @pytest.mark.parametrize("with_zero", [False, True])
 @pytest.mark.parametrize(("rows", "k"), [((3,), 64), ((2, 3), 64), ((1, 2, 3), 64), ((2, 3), 80)])
 def test_matmul_nbits_is_written_as_onnx(tmp_path: Path, rows: tuple[int, ...], k: int, with_zero: bool) -> None:

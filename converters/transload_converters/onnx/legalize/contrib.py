@@ -206,13 +206,13 @@ def matmul_integer_to_float(op: Op, rw: Rewriter) -> Value:
 def matmul_nbits(op: Op, rw: Rewriter) -> Value:
     """MatMulNBits: a product with constant weights of 2, 4 or 8 bits, quantized in blocks, which stay so.
 
-    Zero points that are floats no quantized type has: with these the weights become floats.
+    Zero points that are floats no quantized type has, nor groups whose columns lie apart: with these the weights become floats.
     """
     value = need(op, 0)
     bits, block = attr(op, "bits", 4), need_attr(op, "block_size")
     rows, columns = need_attr(op, "N"), need_attr(op, "K")
-    if bits not in (2, 4, 8) or operand(op, 4) is not None or block < 1:
-        raise Unsupported(f"has {bits} bits in blocks of {block}, or a group index")
+    if bits not in (2, 4, 8) or block < 1:
+        raise Unsupported(f"has {bits} bits in blocks of {block}")
     if attr(op, "weight_prepacked", 0):
         raise Unsupported("has weights packed for a GPU", "export the model without packing weights beforehand")
     blocks = -(-columns // block)
@@ -229,8 +229,9 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
         if array.dtype == np.uint8:  # packed like the weights, each row by itself
             array = unpacked(array.reshape(rows, -1), bits)[:, :blocks]
         zeros = array.reshape(rows, blocks)
-    if zeros.dtype.kind not in "iu":
-        places = counted(columns) // block
+    in_order = counted(columns) // block
+    places = _groups(op, rw, columns, blocks, bits) if operand(op, 4) is not None else in_order
+    if zeros.dtype.kind not in "iu" or not np.array_equal(places, in_order):
         weights = (stored.astype(np.float32) - zeros.astype(np.float32)[:, places]) * scales[:, places]
         held = cast(rw, rw.constant(weights), value.element)
     else:
@@ -240,6 +241,20 @@ def matmul_nbits(op: Op, rw: Rewriter) -> Value:
         numbers = rw.constant(stored.astype(dtype_of(storage)), element=kind)
         held = kept(rw, "top.Cast", numbers, element=value.element, stored=True)
     return rw.emit("top.MatMul", value, held, operand(op, 5), right_transpose=True)
+
+
+def _groups(op: Op, rw: Rewriter, columns: int, groups: int, bits: int) -> np.ndarray:
+    """The group of each column, whose scale and zero point it has; there may be more of them, which are of no column."""
+    given = np.asarray(rw.need_constant(need(op, 4), "the groups of columns")).reshape(-1)
+    if bits != 4 or operand(op, 3) is not None:
+        raise Unsupported("says which columns form a group, which onnxruntime takes of 4 bits alone, and without zero points",
+                          "put the columns of each group side by side, and leave the group index out")
+    if given.size < columns:
+        raise Unsupported(f"says of {given.size} columns which group they are of, and has {columns}")
+    wrong = next((int(group) for group in given[:columns] if not 0 <= group < groups), None)
+    if wrong is not None:
+        raise Unsupported(f"has columns of a group of {wrong}, and {groups} groups")
+    return given[:columns].astype(np.int64)
 
 
 def unpacked(packed: np.ndarray, bits: int) -> np.ndarray:
