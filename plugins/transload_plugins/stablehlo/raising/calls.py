@@ -16,7 +16,7 @@ from ..dialect.call_forms import FUNCTIONS, form_of, has_form
 from ..dialect.custom_call import directions_of, function_of, gives_back, top_k_of
 from .control import refuse_tokens
 from .numeric import factored
-from .ordering import zeros_again, zeros_apart
+from .ordering import in_total_order
 from .reduction import counts
 from .table import cast, like, materialized, static
 
@@ -47,9 +47,7 @@ def top_k(op: Op, rw: Rewriter) -> tuple[Value, Value]:
 
 def _best(rw: Rewriter, x: Value, k: int, largest: bool = True) -> tuple[Value, Value]:
     """The first elements of the last dimension, and their places, in an order in which -0 is less than 0."""
-    keys, mark = zeros_apart(rw, x)
-    values, places = rw.emit("top.TopK", keys, axis=-1, k=k, largest=largest)
-    return zeros_again(rw, values, x, mark), places
+    return in_total_order(rw, x, x.rank - 1, k, largest)
 
 
 @TABLE("stablehlo.custom_call")

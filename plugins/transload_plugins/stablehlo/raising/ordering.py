@@ -19,7 +19,7 @@ from .table import cast, empty, like, materialized, refuse_complex, static
 if TYPE_CHECKING:
     from ..dialect.reduction import Sort
 
-__all__ = ["TABLE", "zeros_again", "zeros_apart"]
+__all__ = ["TABLE", "in_total_order"]
 
 TABLE = RewriteTable()
 
@@ -48,10 +48,13 @@ def sort(op: Sort, rw: Rewriter) -> list[Value]:
     for number, largest in reversed(keys):
         key, total = inputs[number], _tells_zeros_apart(op.regions[0], number)
         ordered = cast(rw, key, I32) if key.is_bool else ordered_bits(rw, key) if key.element == UI32 else key
+        form: dict[str, Any] = {"axis": axis, "k": key.shape[axis], "largest": largest}
+        sorted_key: Value | None
         if total and key.is_float:
-            ordered, _ = zeros_apart(rw, materialized(rw, key))
-        values, places = rw.emit("top.TopK", materialized(rw, ordered), axis=axis, k=key.shape[axis], largest=largest)
-        sorted_key = cast(rw, values, key.element) if key.element != UI32 and not (total and key.is_float) else None
+            sorted_key, places = in_total_order(rw, materialized(rw, key), **form)
+        else:
+            values, places = rw.emit("top.TopK", materialized(rw, ordered), **form)
+            sorted_key = cast(rw, values, key.element) if key.element != UI32 else None
         inputs = [
             sorted_key if x is key and sorted_key is not None
             else rw.emit("top.GatherElements", materialized(rw, x), places, axis=axis)
@@ -66,28 +69,36 @@ _OF_POSITIVE = frozenset(f"top.{name}" for name in ("Add", "Mul", "Div", "Reduce
 _MOST_LOOKED_AT = 8
 
 
-def zeros_apart(rw: Rewriter, x: Value) -> tuple[Value, float | None]:
-    """Floats in whose order -0 is less than 0, as in the total order, and the number that stands for -0; integers as they are.
+def in_total_order(rw: Rewriter, x: Value, axis: int, k: int, largest: bool) -> tuple[Value, Value]:
+    """The first `k` numbers along an axis, and their places, in an order in which -0 is less than 0; of integers as `top.TopK`.
 
-    Of 16 bits they are f32, which have room below 0. Of others the least normal number stands for -0, since devices take those
-    that are still less for zeros. NaN stay greater than all numbers: their sign no arithmetic tells.
+    A number below 0 stands for -0 meanwhile. Of 16 bits they are f32, which have room there; of f32 it is the least normal
+    number, since devices take those that are still less for zeros. Doubles may become f32, of which no number lies between 0 and
+    all doubles: they are sorted by the sign of zeros first, then by themselves. NaN stay greater than all numbers: their sign no
+    arithmetic tells.
     """
     if not isinstance(x.element, FloatType) or not _may_be_negative_zero(x, _MOST_LOOKED_AT):
-        return x, None
-    wide = cast(rw, x, F32) if x.element in (BF16, F16) else x
-    least = float(np.finfo(np.float64 if x.element == F64 else np.float32).tiny)
-    zero = rw.emit("top.Compare", wide, like(rw, wide, 0), mode="Equal")
-    probe = rw.emit("top.Where", zero, rw.emit("top.Reciprocal", wide), like(rw, wide, 1))
-    negative = rw.emit("top.Compare", probe, like(rw, wide, 0), mode="Less")
-    return rw.emit("top.Where", negative, like(rw, wide, -least), wide), -least
+        values, places = rw.emit("top.TopK", x, axis=axis, k=k, largest=largest)
+        return values, places
+    if x.element == F64:
+        signs = cast(rw, rw.emit("top.LogicalNot", _negative_zeros(rw, x)), I32)
+        _, before = rw.emit("top.TopK", signs, axis=axis, k=x.shape[axis], largest=largest)
+        taken = rw.emit("top.GatherElements", x, before, axis=axis)
+        _, places = rw.emit("top.TopK", taken, axis=axis, k=k, largest=largest)
+        return rw.emit("top.GatherElements", taken, places, axis=axis), rw.emit("top.GatherElements", before, places, axis=axis)
+    wide = cast(rw, x, F32)
+    least = -float(np.finfo(np.float32).tiny)
+    apart = rw.emit("top.Where", _negative_zeros(rw, wide), like(rw, wide, least), wide)
+    values, places = rw.emit("top.TopK", apart, axis=axis, k=k, largest=largest)
+    stand_ins = rw.emit("top.Compare", values, like(rw, values, least), mode="Equal")
+    return cast(rw, rw.emit("top.Where", stand_ins, like(rw, values, -0.0), values), x.element), places
 
 
-def zeros_again(rw: Rewriter, values: Value, x: Value, mark: float | None) -> Value:
-    """What was put in the order of `zeros_apart`, as numbers of `x` again."""
-    if mark is None:
-        return values
-    negative = rw.emit("top.Compare", values, like(rw, values, mark), mode="Equal")
-    return cast(rw, rw.emit("top.Where", negative, like(rw, values, -0.0), values), x.element)
+def _negative_zeros(rw: Rewriter, x: Value) -> Value:
+    """Which numbers are -0: of those that are zeros the reciprocal is less than 0."""
+    zero = rw.emit("top.Compare", x, like(rw, x, 0), mode="Equal")
+    probe = rw.emit("top.Where", zero, rw.emit("top.Reciprocal", x), like(rw, x, 1))
+    return rw.emit("top.Compare", probe, like(rw, x, 0), mode="Less")
 
 
 def _may_be_negative_zero(x: Value, depth: int) -> bool:
