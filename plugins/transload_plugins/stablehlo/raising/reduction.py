@@ -152,7 +152,20 @@ def _place_of_extreme(op: Reduce, rw: Rewriter) -> list[Value] | None:
     wide = element if str(element) in ("i32", "i64") else I32
     place = rw.emit("top.Arg", values, axis=axis, keepdims=False, mode=mode, select_last_index=last or None, element=wide)
     place = cast(rw, place, element)
-    return [place, best] if swapped else [best, place]
+    found = [place, best] if swapped else [best, place]
+    if _gives_way(rw, op, inits, static(values)[axis] - 1 if last else 0, swapped):
+        return found
+    return [expand(rw, value, shape_of(result)) for value, result in zip(
+        apply_body(rw, op.body, [*map(lean, op.operands[2:]), *found]), op.results, strict=True)]
+
+
+def _gives_way(rw: Rewriter, op: Reduce, inits: Sequence[Value], place: int, swapped: bool) -> bool:
+    """Whether a search begins with a place instead of which this one is taken where all values are the initial one."""
+    value, begin = (splat_of(rw, init) for init in inits)
+    if value is None or begin is None:
+        return False
+    given = (begin, value, place, value) if swapped else (value, begin, value, place)
+    return outcome(op.body, given)[0 if swapped else 1] == place
 
 
 def counts(rw: Rewriter, numbers: Value, axis: int) -> bool:
