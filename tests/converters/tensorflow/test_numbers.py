@@ -77,3 +77,13 @@ def test_subscripts_of_no_columns_mean_the_whole(policy: str) -> None:
     found = transload.run(transload.legalize(module), {"x": updates})
     np.testing.assert_array_equal(found["y"], ground + 3)
     np.testing.assert_array_equal(found["z"], np.ones((3, 3, 2, 6), np.float32))
+
+
+def test_the_bits_of_one_constant_number_are_a_row() -> None:
+    """A single number became a row of one when its bits were read as narrower numbers: [1, 2] for [2]."""
+    held, made = const("n", np.int64((3 << 32) + 5)), node("y", "Bitcast", "n", T=T("int64"), type=T("int32"))
+    x = np.ones(2, np.int32)
+    total = node("z", "Mul", "x", "y", T=T("int32"))
+    hub = transload.legalize(read_graph(graph(placeholder("x", x.shape, "int32"), held, made, total)))
+    (found,) = transload.run(hub, {"x": x}).values()
+    assert found.tolist() == [5, 3]

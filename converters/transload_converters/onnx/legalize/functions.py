@@ -107,7 +107,7 @@ def _node(op: Op, op_type: str) -> Any:
         if key in ("onnx.opset", "domain") or (key == "softcap" and value <= 0):  # which caps nothing (onnx.reference)
             continue
         if isinstance(value, Dense):
-            node.attribute.append(helper.make_attribute(key, numpy_helper.from_array(np.ascontiguousarray(value.numpy()))))
+            node.attribute.append(helper.make_attribute(key, numpy_helper.from_array(np.asarray(value.numpy(), order="C"))))
         elif isinstance(value, DenseArray | tuple):
             node.attribute.append(helper.make_attribute(key, list(value), attr_type=None if value else 7))
         elif isinstance(value, str | int | float | list) and value != []:  # which is of no type

@@ -186,7 +186,7 @@ def product(call: Call, rw: Rewriter) -> Value:
 def constant(call: Call, rw: Rewriter) -> Value:
     """A constant's parts, as constants."""
     numbers = call.op.attributes["value"].numpy()
-    return as_complex(rw, *(rw.constant(np.ascontiguousarray(part)) for part in (numbers.real, numbers.imag)))
+    return as_complex(rw, *(rw.constant(np.asarray(part, order="C")) for part in (numbers.real, numbers.imag)))
 
 
 @TABLE("complex.default", "polar.default", stored="complex")

@@ -107,7 +107,7 @@ def arrays(source: Any, start: int, size: int, paths: list[str]) -> list[np.ndar
             packed, unpacked = sum(one.id.get_storage_size() for one in held), sum(one.nbytes for one in held)
             if unpacked > most_unpacked(packed):
                 raise ReadError(f"its weights claim {unpacked:,} bytes, of which {packed:,} are in the file")
-            return [np.ascontiguousarray(_numbers(file[path])) for path in paths]
+            return [np.asarray(_numbers(file[path]), order="C") for path in paths]
         except (RuntimeError, OSError, KeyError, ValueError, TypeError) as error:
             raise ReadError(f"its weights cannot be read: {str(error)[:200]}") from None
 

@@ -261,7 +261,7 @@ def bitcast(op: Op, rw: Rewriter) -> Value:
         return value
     if dtype_of(value.element).itemsize == dtype_of(element).itemsize:
         return rw.emit("top.Bitcast", value, element=element)
-    held = np.ascontiguousarray(constant_array(rw, value, "what is read as a type of another width"))
+    held = np.asarray(constant_array(rw, value, "what is read as a type of another width"), order="C")
     wanted = dtype_of(element)
     if wanted.itemsize < held.dtype.itemsize:
         return rw.constant(held[..., None].view(wanted), element=element)
