@@ -238,3 +238,16 @@ def test_complex_numbers_of_halves_are_told_by_their_name(tmp_path: Path) -> Non
     with pytest.raises(ReadError, match="is complex32, complex numbers of halves, which are not read") as caught:
         transload.load(edited(tmp_path / "m.pt2", MODEL, change))
     assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("op", "said"), [
+    ("relu.default", np.zeros((2, 3), np.float16)), ("relu.default", np.zeros((3, 2), np.float32)),
+    ("relu.default", np.zeros(6, np.float32)), ("neg.default", np.zeros((2, 3), np.float64)),
+    ("argmax.default", np.zeros((), np.int32)), ("isnan.default", np.zeros((2, 3), np.uint8)),
+    ("max_pool1d.default", np.zeros((2, 3), np.float32))])
+def test_results_are_what_the_program_says_of_them(op: str, said: np.ndarray) -> None:
+    """Where a rule made another element type or shape, what came after it computed with that."""
+    cases = Cases()
+    cases.add(op, t(2, 3), *([[2]] if "pool" in op else []))
+    with pytest.raises(ConversionError, match=r"its result is said to be tensor<.*>, and is tensor<"):
+        transload.legalize(module_of(cases.all[0], [said]))

@@ -85,8 +85,8 @@ class Call:
                          if a.kind not in ("str", "Tensor", "ScalarType")) if schema else frozenset()
 
     def get(self, name: str, default: Any = None) -> Any:
-        """An argument that not all of the operators have to which a function belongs."""
-        return getattr(self, name) if name in self._arguments else default
+        """An argument that not all of the operators have to which a function belongs, or whose name is one of a call's own."""
+        return self.__getattr__(name) if name in self._arguments else default
 
     def choice(self, name: str, known: Collection[Any], default: Any = None) -> Any:
         """An argument that is one of a few. Raises `Unsupported` for any other."""
@@ -258,6 +258,8 @@ def _guarded(function: Callable[..., Any], stored: str, rounded: Rounded) -> Cal
             made = _rounded_once(function, op, rw) if once else function(Call(op), rw)
             if isinstance(made, list) and len(made) != len(op.results):
                 raise Unsupported(f"gives {len(made)} tensors, and the program takes {len(op.results)}: {_forms(op)}")
+            if made is not None:
+                _refuse_other_types(op, [made] if isinstance(made, Value) else made)
             return made
         except RunError as error:  # computing a constant: a subscript out of range, ...
             raise Unsupported(str(error)) from None
@@ -270,6 +272,24 @@ def _guarded(function: Callable[..., Any], stored: str, rounded: Rounded) -> Cal
     rewrite.__doc__ = function.__doc__
     rewrite.__wrapped__ = function  # type: ignore[attr-defined]
     return rewrite
+
+
+def _refuse_other_types(op: Op, made: Sequence[Value]) -> None:
+    """Raise `Unsupported` where what an op becomes has another element type than the program says of it, or another shape.
+
+    What is computed after it would be with other numbers than PyTorch's. Sizes that either leaves open contradict nothing,
+    results that nobody uses are not looked at, and of one without a known rank the program says no more than a guess.
+    """
+    for result, value in zip(op.results, made, strict=True):
+        if result.type == value.type or not result.uses or result.shape_or_none is None:
+            continue
+        element, sizes = value.element_or_none, value.shape_or_none
+        stored = element.storage if isinstance(element, QuantType) else element
+        fits = sizes is None or (len(sizes) == result.rank and all(
+            a == b or None in (a, b) for a, b in zip(result.shape, sizes, strict=True)))
+        if stored != result.element or not fits:
+            raise Unsupported(f"its result is said to be {result.type}, and is {value.type}",
+                              "types of the model contradict each other")
 
 
 def _rounded_once(function: Callable[..., Any], op: Op, rw: Rewriter) -> Any:
