@@ -118,6 +118,24 @@ def test_bits_of_floats_are_seen_as_narrower_and_wider_numbers(given: str, wante
     np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [seen])), cases.all[0])[0], seen)
 
 
+@pytest.mark.parametrize("invert", [False, True])
+@pytest.mark.parametrize(("number", "dtype", "values"), [
+    (2, "i32", (1, 2, 3)), (2.5, "i32", (1, 2, 3)), (2.5, "f32", (1, 2.5)), (4, "f16", (1, 2.5)), (1, "f32", ())])
+def test_whether_one_number_is_among_others(number: float, dtype: str, values: tuple[float, ...], invert: bool) -> None:
+    cases = Cases()
+    cases.add("isin.Scalar_Tensor", number, t(len(values), d=dtype, values=values), invert=invert)
+    wanted = np.isin(number, values, invert=invert)
+    made = results_of(transload.legalize(module_of(cases.all[0], [wanted])), cases.all[0])
+    np.testing.assert_array_equal(made[0], wanted)
+
+
+def test_the_first_power_of_truth_values_is_they() -> None:
+    cases = Cases()
+    cases.add("pow.Tensor_Scalar", t(4, d="i1"), True)
+    x = cases.all[0].make()["self"]
+    np.testing.assert_array_equal(results_of(transload.legalize(module_of(cases.all[0], [x])), cases.all[0])[0], x)
+
+
 @pytest.mark.parametrize(("op", "shape"), [
     ("det.default", (2, 3, 3)), ("linalg_det.default", (5, 5)), ("_linalg_det.default", (2, 4, 4))])
 def test_determinants(op: str, shape: tuple[int, ...]) -> None:

@@ -171,13 +171,13 @@ def power(call: Call, rw: Rewriter) -> Value:
     base, exponent = (call.self, call.exponent)
     known = exponent if not isinstance(exponent, Value) else rw.constant_of(exponent)
     number = float(known) if known is not None and np.size(known) == 1 and np.ndim(known) == 0 else None
+    if isinstance(base, Value) and number == 1.0:
+        return cast(rw, base, element)
     if isinstance(base, Value) and number is not None and is_float(element):
         value = cast(rw, base, element)
         simple = {2.0: "top.Square", -1.0: "top.Reciprocal"}.get(number)
         if not isinstance(exponent, Value):
             simple = {0.5: "top.Sqrt", -0.5: "top.Rsqrt"}.get(number, simple)
-        if number == 1.0:
-            return value
         if simple is not None:
             return rw.emit(simple, value)
         if number == 3.0:

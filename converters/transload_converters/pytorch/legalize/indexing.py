@@ -374,14 +374,14 @@ def searchsorted(call: Call, rw: Rewriter) -> Value:
     return cast(rw, made, call.element)
 
 
-@TABLE("isin.Tensor_Tensor", "isin.Tensor_Scalar")
+@TABLE("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")
 def isin(call: Call, rw: Rewriter) -> Value:
-    """Whether each number is among others."""
-    given = call.get("test_elements", call.get("test_element"))
-    element = compared_element(call.elements, given)
-    tests = operand(given, rw, element)
+    """Whether each number, or a single one, is among others."""
+    numbers, given = (call.get(f"{name}s", call.get(name)) for name in ("element", "test_element"))
+    element = compared_element(numbers, given) if isinstance(numbers, Value) else compared_element(given, numbers)
+    tests, numbers = operand(given, rw, element), operand(numbers, rw, element)
     tests = reshape(rw, tests, (math.prod(shape_of(tests)),))
-    apart = reshape(rw, cast(rw, call.elements, element), (*shape_of(call.elements), 1))
+    apart = reshape(rw, numbers, (*shape_of(numbers), 1))
     same = rw.emit("top.Compare", apart, tests, mode="Equal")
     made = rw.emit("top.Reduce", same, axes=(len(shape_of(apart)) - 1,), keepdims=False, mode="ReduceAny")
     return rw.emit("top.LogicalNot", made) if call.invert else made
