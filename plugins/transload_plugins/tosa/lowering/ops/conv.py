@@ -34,7 +34,7 @@ from ..arithmetic.rescaling import (
 )
 from ..prepare.sources import is_unsigned, sources
 from .common import static_shape
-from .windows import Window, fit, need_channels_last, squeeze_height, unsqueeze_height, window_of
+from .windows import Window, counts, fit, lies_in_padding, need_channels_last, squeeze_height, unsqueeze_height, window_of
 
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
@@ -171,6 +171,8 @@ def conv(op: Conv, rw: Rewriter) -> Value | None:
     plain_x, plain_w = x, w
     if flat:
         x, w, window = unsqueeze_height(rw, x), unsqueeze_height(rw, w), window.with_height()
+    if lies_in_padding(x, window):
+        x, w, window = _of_padding(rw, x, w, window, total.input_zp)
     x, window = fit(rw, x, window)
     zero_points = build.zero_point(rw, total.input_zp, x.element), build.zero_point(rw, total.weight_zp, w.element)
     geometry: dict[str, Any] = {
@@ -192,6 +194,16 @@ def conv(op: Conv, rw: Rewriter) -> Value | None:
     else:
         made = in_groups(rw, op.group, convolve, (x, -1), (w, 0), (bias, 0))
     return squeeze_height(rw, made) if flat else made
+
+
+def _of_padding(rw: Rewriter, x: Value, w: Value, window: Window, zero_point: int) -> tuple[Value, Value, Window]:
+    """Input, filter and window of a convolution that sees nothing but padding: of a zero for each window, one by one."""
+    shape, n = static_shape(x), window.rank
+    places = (shape[0], *counts(x, window), shape[-1])
+    need_place(*places)
+    zeros = build.const(rw, tables.full(places, zero_point, dtype_of(storage_of(x))), x.element)
+    w = build.slice_(rw, w, [0] * (n + 2), [static_shape(w)[0], *(1,) * n, static_shape(w)[-1]])
+    return zeros, w, Window((1,) * n, (1,) * n, (1,) * n, ((0, 0),) * n)
 
 
 def _scale_axis(w: Value) -> int | None:

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
     from transload_hub.ops.pool import AvgPool, MaxPool
 
-__all__ = ["Window", "fit", "need_channels_last", "squeeze_height", "subsample", "unsqueeze_height", "window_of"]
+__all__ = [
+    "Window", "counts", "fit", "lies_in_padding", "need_channels_last", "squeeze_height", "subsample", "unsqueeze_height",
+    "window_of",
+]
 
 
 class Window(NamedTuple):
@@ -89,6 +92,27 @@ def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
 
     What the last window does not reach is taken from the padding behind, then from the input.
     """
+    start, size, pads = _reached(x, window)
+    if min(size[1:-1]) < 1:
+        raise Unsupported("every window lies in the padding")
+    if not size[-1]:
+        raise Unsupported("the input has no channels", "sums of nothing are constants, and maxima of nothing are none")
+    return build.slice_(rw, x, start, size), Window(window.kernel, window.strides, window.dilations, tuple(pads))
+
+
+def lies_in_padding(x: Value, window: Window) -> bool:
+    """Whether no window reaches any of `x`."""
+    return min(_reached(x, window)[1][1:-1]) < 1
+
+
+def counts(x: Value, window: Window) -> tuple[int, ...]:
+    """How many windows there are in each spatial dimension."""
+    return tuple((size + sum(pads) - window.extent(dim)) // window.strides[dim] + 1 for dim, (size, pads) in enumerate(
+        zip(static_shape(x)[1:-1], window.pads, strict=True)))
+
+
+def _reached(x: Value, window: Window) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """Where the part of `x` begins that windows reach, its sizes, less than 1 where there is none, and the padding left."""
     shape = static_shape(x)
     start, size, pads = [0] * len(shape), list(shape), []
     for dim, (before, after) in enumerate(window.pads):
@@ -97,11 +121,7 @@ def fit(rw: Rewriter, x: Value, window: Window) -> tuple[Value, Window]:
         start[axis] = max(0, -before)
         size[axis] = shape[axis] - max(0, -before) - max(0, -after)
         pads.append((max(0, before), max(0, after)))
-    if min(size[1:-1]) < 1:
-        raise Unsupported("every window lies in the padding")
-    if not size[-1]:
-        raise Unsupported("the input has no channels", "sums of nothing are constants, and maxima of nothing are none")
-    return build.slice_(rw, x, start, size), Window(window.kernel, window.strides, window.dilations, tuple(pads))
+    return start, size, pads
 
 
 def subsample(rw: Rewriter, x: Value, strides: tuple[int, ...]) -> Value:
