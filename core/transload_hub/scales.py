@@ -25,7 +25,7 @@ from transload.rewrite import Unsupported
 
 __all__ = [
     "COMPARED", "Scale", "activation_bounds", "apply_scale", "clamp_factor", "compares_reals", "divide_by_power_of_two",
-    "exp_on_negative_values", "float_product", "high_multiply", "per_step", "product_factors", "quantize_float32",
+    "exp_on_negative_values", "float_product", "high_multiply", "nudged", "per_step", "product_factors", "quantize_float32",
     "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
 ]
 
@@ -48,6 +48,22 @@ class Scale(NamedTuple):
 def per_step(real: float, step: float) -> float:
     """`real / step`; infinite, of which no `Scale` is made, where the step of a quantized type is zero."""
     return real / step if step else math.inf
+
+
+def nudged(low: Any, high: Any, least: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The step and the zero point by which integers from `least` to `most` hold numbers from `low` to `high`, for each range.
+
+    The range is moved so that 0 is one of the steps. In float32, as those compute who train with such ranges: of -1 .. 1 the
+    zero point is 127.49999 then, not a half, and halves go up. Of ranges that no float32 divides the step is 0 or infinite.
+
+    Source: `Nudge` in `tensorflow/core/kernels/fake_quant_ops_functor.h`; `NudgeQuantizationRange` in
+    `tensorflow/lite/kernels/internal/quantization_util.cc`.
+    """
+    low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    with np.errstate(all="ignore"):
+        scale = (high - low) / np.float32(most - least)
+        zero = np.float32(least) - low / scale
+        return scale, np.clip(np.floor(zero.astype(np.float64) + 0.5), least, most)
 
 
 def scale32(real: float) -> Scale:

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
-
 from transload.analysis.movement import moved, moves_of, origins
 from transload.ir import I8, FloatType, Module, Op, QuantType, Value
 from transload.ir.build import Builder
@@ -24,6 +22,7 @@ from transload.passes.canonicalize import canonicalize
 
 from ..ops.rounding import round_once
 from ..recognize.composites import recognize
+from ..scales import nudged
 from .qdq import dequantized, fold_qdq, has_casts
 
 __all__ = ["between_casts", "fold_fake_quant", "follows", "rounded_later"]
@@ -137,9 +136,8 @@ def _joined(op: Op) -> QuantType | None:
     low = min(kind.scale * (kind.storage_min - kind.zero_point) for kind in known)
     high = max(kind.scale * (kind.storage_max - kind.zero_point) for kind in known)
     least, most = known[0].storage.range
-    scale = float(np.float32((high - low) / (most - least)))
-    point = min(max(round(least - low / scale), least), most)
-    return known[0].replace(scales=(scale,), zero_points=(point,), storage_min=None, storage_max=None)
+    scale, point = nudged(low, high, least, most)
+    return known[0].replace(scales=(float(scale),), zero_points=(int(point),), storage_min=None, storage_max=None)
 
 
 def _same(op: Op) -> QuantType | None:

@@ -351,6 +351,9 @@ case("ZEROS_LIKE", "ZEROS_LIKE", [t(2, 3)], [t(2, 3)])
 case("CAST", "CAST", [t(2, 3)], [t(2, 3, dtype="int32")])
 case("CAST-bool", "CAST", [t(2, 3, dtype="bool")], [t(2, 3)])
 case("FAKE_QUANT", "FAKE_QUANT", [t(3, 9)], [t(3, 9)], min=-1.0, max=1.3, num_bits=8, narrow_range=False)
+for most in (0.5, 1.0, 2.5):  # 0 lies between two steps, 127.49999 from the first in float32
+    for bits in (4, 8):
+        case(f"FAKE_QUANT-symmetric-{most}-{bits}", "FAKE_QUANT", [t(3, 99)], [t(3, 99)], min=-most, max=most, num_bits=bits)
 case("DEQUANTIZE-f16", "DEQUANTIZE", [const(floats(3, 4).astype(np.float16), "float16")], [t(3, 4)])
 for corners, centres in ((False, False), (True, False), (False, True)):
     for name in ("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"):

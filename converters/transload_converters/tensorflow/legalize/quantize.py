@@ -14,6 +14,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, I8, I16, I32, UI8, UI16, DialectType, IntegerType, Op, QuantType, Type, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, splat
+from transload_hub.scales import nudged
 from transload_hub.simplify.qdq import kept
 
 from .table import TfTable, attr, axis_of, constant_array, constant_float, constant_int, shape_of
@@ -60,7 +61,7 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
 
     To a quantized type and back; of constants, which are weights, the integers are there already. `fold-fake-quant` makes integer
     arithmetic of that. Source: the documentation of `tf.quantization.fake_quant_with_min_max_args`, and the kernels' formula
-    (`Nudge` in `tensorflow/core/kernels/fake_quant_ops_functor.h`), which is in float32, and rounds the zero point away from 0.
+    (`nudged`).
     """
     value, bits = op.operands[0], int(attr(op, "num_bits", 8))
     low, high = low.astype(np.float32).reshape(-1), high.astype(np.float32).reshape(-1)
@@ -74,9 +75,7 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
     least, most = (1 if attr(op, "narrow_range", False) else 0), (1 << bits) - 1
     if is_nothing.all():
         return splat(rw, 0, shape_of(value), value.element)  # of infinities and NaN, too
-    with np.errstate(all="ignore"):
-        scale = (high - low) / np.float32(most - least)
-        zero = np.clip(np.floor((np.float32(least) - low / scale).astype(np.float64) + 0.5), least, most)
+    scale, zero = nudged(low, high, least, most)
     inverse = None if op.name.endswith("Vars") else np.float32(most - least) / np.where(is_nothing, np.float32(1), high - low)
     given = rw.constant_of(value)
     if given is not None and (is_nothing | (scale > 0)).all():

@@ -8,6 +8,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, UI8, UI16, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.ops.cast import width_of
+from transload_hub.scales import nudged
 
 from .common import emit_like
 from .storage import plain_integers
@@ -33,18 +34,16 @@ def cast(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.fake_quant")
 def fake_quant(op: Op, rw: Rewriter) -> Value:
-    """FAKE_QUANT: quantized and back; the range is moved so that 0 is one of the steps.
-
-    Source: `tensorflow/lite/kernels/internal/quantization_util.cc`, NudgeQuantizationRange.
-    """
+    """FAKE_QUANT: quantized and back; the range is moved so that 0 is one of the steps."""
     bits, low, high = op.attribute("num_bits"), op.attribute("min"), op.attribute("max")
     if not 2 <= bits <= 16 or not -math.inf < low <= 0 <= high < math.inf or low == high:
         raise Unsupported(f"a range {low} to {high} in {bits} bits cannot be quantized")
     first, last = int(op.attribute("narrow_range")), (1 << bits) - 1
-    scale = (high - low) / (last - first)
-    zero_point = min(max(round(first - low / scale), first), last)
+    scale, zero_point = nudged(low, high, first, last)
+    if not 0 < scale < math.inf:
+        raise Unsupported(f"a range {low} to {high} in {bits} bits has steps of {scale} in float32")
     storage = UI8 if bits <= 8 else UI16
-    element = QuantType(storage, F32, (scale,), (zero_point,), None, first, last)
+    element = QuantType(storage, F32, (float(scale),), (int(zero_point),), None, first, last)
     return rw.emit("top.Cast", rw.emit("top.Cast", op.operands[0], element=element), element=op.results[0].element)
 
 
