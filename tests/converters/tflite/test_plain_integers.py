@@ -62,6 +62,24 @@ def test_a_scale_of_wide_integers_beside_indices(
     judge(content, {"in0": NUMBERS})
 
 
+@pytest.mark.parametrize("scales", [(None, None, None), ((0.5, 3), (0.25, -7), None), ((0.5, 3), None, (0.125, 0))])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_sums_of_products_in_int32(
+    judge: Callable[..., Module], write: Callable[..., bytes], scales: Sequence[Any], turned: bool, constant: bool,
+) -> None:
+    """The file was said to contradict itself."""
+    random = np.random.default_rng(0)
+    a, b, made = (None if each is None else ((each[0],), (each[1],)) for each in scales)
+    shapes = ((2, 4, 3), (5, 4)) if turned else ((2, 3, 4), (4, 5))
+    left, right = (random.integers(-128, 128, shape, np.int8) for shape in shapes)
+    left[0] = -128
+    content = write(
+        "BATCH_MATMUL", [(left.shape, "int8", None, a), (right.shape, "int8", right if constant else None, b)],
+        [((2, 3, 5), "int32", None, made)], {"adj_x": turned, "adj_y": turned})
+    judge(content, {"in0": left} if constant else {"in0": left, "in1": right})
+
+
 def test_a_bias_keeps_its_scale_beside_a_sum(judge: Callable[..., Module]) -> None:
     """One constant, which LiteRT takes for a bias in steps, and for plain numbers; and a product of 16 bits made wider."""
     model = ModelWriter()

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from transload.errors import ConversionError, Finding
-from transload.ir import BOOL, F16, F32, I8, I16, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
+from transload.ir import BOOL, F16, F32, I8, I16, I32, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
 from transload.ir.core import is_absent
 
 from .state import STATES
 from .storage import stored_type
 
-__all__ = ["check_operators"]
+__all__ = ["check_operators", "gives_sums"]
 
 
 def _named(names: str) -> frozenset[str]:
@@ -109,7 +109,7 @@ def _types(op: Op) -> Iterator[str]:
     given = _stored(op.operands[index]) if index is not None and index < len(op.operands) else None
     made = [_stored(value) for value in op.results]
     wrong = next((each for each in made if each is not None and each != given), None) if given is not None else None
-    if wrong is not None and not _is_wide_softmax(op):
+    if wrong is not None and not _is_wide_softmax(op) and not gives_sums(op):
         yield f"its result is stored as {wrong}; LiteRT's kernel gives what operand {index} is stored as, {given}"
     if op.name in _POOLS and op.results and op.operands and op.operands[0].is_quantized != op.results[0].is_quantized:
         yield f"it pools {op.operands[0].type} and gives {made[0]}: both have to be quantized, or none"
@@ -164,6 +164,11 @@ def _is_wide_softmax(op: Op) -> bool:
     made = op.results[0].quant
     return op.name == "tfl.softmax" and made is not None and (made.storage, made.zero_point) == (I16, -32768) and (
         math.isclose(made.scale, 2.0**-16, rel_tol=1e-3))
+
+
+def gives_sums(op: Op) -> bool:
+    """Whether a product of matrices of int8 gives what its kernel sums up, in int32, whatever scales the file notes."""
+    return op.name == "tfl.batch_matmul" and [_stored(value) for value in (*op.operands, *op.results)] == [I8, I8, I32]
 
 
 def _states(op: Op) -> Iterator[str]:

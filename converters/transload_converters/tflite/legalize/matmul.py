@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 from transload.errors import Unsupported
-from transload.ir import I16, Op, QuantType, Value
+from transload.ir import I8, I16, I32, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
+from transload_hub.build import cast
 
+from .checks import gives_sums
 from .common import emit_activated, emit_like, static_shape, typed_bias
 from .hybrid import hybrid_matmul, is_emulated, real_weights
+from .storage import read_as
 
 TABLE = RewriteTable()
 
@@ -48,10 +51,15 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.batch_matmul")
 def batch_matmul(op: Op, rw: Rewriter) -> Value:
-    """BATCH_MATMUL: batch dimensions broadcast; adj_x and adj_y transpose the matrices."""
+    """BATCH_MATMUL: batch dimensions broadcast; adj_x and adj_y transpose the matrices.
+
+    Of int8 it gives sums in int32, too, which are of the stored numbers: no zero point is taken off.
+    """
     left, right = op.operands
     for value in (left, right):
         static_shape(value, "a matrix", least=2)
+    if gives_sums(op):
+        left, right = (cast(rw, read_as(rw, value, I8), I32) for value in op.operands)
     if is_emulated(rw, left, right):
         if op.attribute("adj_x"):
             order = (*range(left.rank - 2), left.rank - 1, left.rank - 2)
