@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from transload.errors import Unsupported
-from transload.ir import Op, Value
+from transload.ir import I16, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
+from transload_hub import tables
 
 from .common import constant_ints, emit_activated, layout, pads_for, same_padding, static_shape, typed_bias
 from .hybrid import hybrid_conv, hybrid_deconv, is_emulated, real_weights
@@ -118,8 +121,12 @@ def transpose_conv(op: Op, rw: Rewriter) -> Value:
     wanted = constant_ints(rw, shape, "the shape of the result")
     if len(wanted) != 4:
         raise Unsupported(f"the shape of the result must have 4 dimensions, and is {list(wanted)}")
+    bias = op.bias
+    if bias is None and op.attribute("quantized_bias_type") == "INT32" and value.stored_element == I16:
+        # The kernel sums in 32 bits by what is said of a bias, and a hub op by what bias it has.
+        bias = rw.constant(tables.zeros(static_shape(weights, "the filter", 4)[0], np.int32))
     return transposed(
-        op, rw, value, weights, op.bias, wanted[1:-1], _strides(op), op.attribute("padding"),
+        op, rw, value, weights, bias, wanted[1:-1], _strides(op), op.attribute("padding"),
         op.attribute("fused_activation_function"))
 
 
