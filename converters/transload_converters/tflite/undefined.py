@@ -160,9 +160,12 @@ def _misreads_bias(op: Op) -> bool:
 def _halves_bias(op: Op) -> bool:
     """Whether sums beside activations of 8 bits have a bias of 64: by all kernels, whatever is said (measured, LiteRT 2.3).
 
-    Of FULLY_CONNECTED; others are refused.
+    Beside weights of 16 bits one of 64 is read as what it is where that is said. Of FULLY_CONNECTED; others are refused.
     """
-    return op.name == "tfl.fully_connected" and _has_bias(op, (I8, UI8), I64)
+    if op.name != "tfl.fully_connected":
+        return False
+    unsaid = op.attribute("quantized_bias_type", "FLOAT32") == "FLOAT32" and op.operands[1].stored_element == I16
+    return _has_bias(op, (I8, UI8, I16) if unsaid else (I8, UI8), I64)
 
 
 def _rescales_integers(op: Op) -> bool:
@@ -199,7 +202,8 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),
     (_misreads_bias, "LiteRT reads a bias of 32 bits beside activations of 16 as one of 64, where quantized_bias_type does not "
                      "say INT32"),
-    (_halves_bias, "LiteRT reads a bias of 64 bits beside activations of 8 as one of 32, half a number for one"),
+    (_halves_bias, "LiteRT reads a bias of 64 bits beside activations of 8, or weights of 16 where quantized_bias_type does not "
+                   "say INT64, as one of 32, half a number for one"),
     (_compares_steps, "LiteRT compares quantized numbers by multipliers below 1, and a scale here is 1 or more"),
     (_rescales_integers, "LiteRT scales sums of 8 and 16 bits as if they were quantized, and these are not"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),

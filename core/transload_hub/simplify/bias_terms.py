@@ -54,7 +54,8 @@ def with_terms(op: MatMul, rw: Rewriter) -> Value | None:
         return None
     if not (op.input.is_static and op.right.is_static and op.bias.is_static):
         return None
-    if op.right.rank == 2 and constant_of(op.right) is not None:  # a layer, whose bias is its own
+    is_layer = op.right.rank == 2 and constant_of(op.right) is not None and right.storage.width <= 8
+    if is_layer:  # whose bias is its own
         return None
     row = _row(op.bias, left.scale * right.scale)
     columns = 1 if op.right.rank == 1 else op.right.static_shape[-2 if op.right_transpose else -1]

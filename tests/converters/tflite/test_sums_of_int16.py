@@ -1,4 +1,4 @@
-"""Sums of products of int16, which LiteRT scales by what a file says of a bias or by their weights: its results to the last bit."""
+"""Sums of products of int16, which LiteRT scales by what a file says of a bias or by their weights: to the last bit."""
 
 from __future__ import annotations
 
@@ -44,4 +44,19 @@ def test_a_transposed_convolution_without_a_bias(
          (x.shape, "int16", None, ((IN,), (0,)))],
         [((2, 9, 9, 4), "int16", None, ((OUT,), (0,)))],
         {"padding": "SAME", "stride_h": 1, "stride_w": 1, "quantized_bias_type": said})
+    agrees(content, x, judge, litert)
+
+
+@pytest.mark.parametrize(("bias", "said"), [
+    ("int32", "INT32"), ("int32", "FLOAT32"), ("int64", "INT64"), (None, "INT32"), (None, "FLOAT32")])
+def test_a_layer_with_weights_of_16_bits(
+    write: Callable[..., bytes], judge: Judge, litert: Any, bias: str | None, said: str,
+) -> None:
+    """Its sums have 64 bits, whatever its bias has; with a bias it was computed in floats."""
+    x, weights, step = numbers("int16", 40, 8), numbers("int16", 3, 8), 1e-4
+    added = None if bias is None else ((3,), bias, np.array([9_000_000, -2_000_000, 500], bias), ((IN * step,), (0,)))
+    content = write(
+        "FULLY_CONNECTED",
+        [(x.shape, "int16", None, ((IN,), (0,))), (weights.shape, "int16", weights, ((step,), (0,))), added],
+        [((40, 3), "int16", None, ((2.9e-4,), (0,)))], {"quantized_bias_type": said}, version=11)
     agrees(content, x, judge, litert)

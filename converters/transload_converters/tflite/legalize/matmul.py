@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from transload.errors import Unsupported
-from transload.ir import I8, I16, I32, Op, QuantType, Value
+from transload.ir import I8, I16, I32, I64, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload.verification.bounds import DYNAMIC
 from transload_hub.build import cast
@@ -41,10 +41,12 @@ def fully_connected(op: Op, rw: Rewriter) -> Value:
     if is_emulated(rw, value, weights):
         return hybrid_matmul(op, rw, value, weights, bias, right_transpose=True)
     weights, hybrid = real_weights(op, rw, value, weights)
+    rounding = None if value.is_float else "exact"
+    if weights.is_quantized and weights.stored_element == I16:  # sums of products of 16 bits each are scaled as by other kernels
+        rounding = "double"
+        if bias is not None and bias.stored_element == I32:  # and have 64 bits, whatever their bias has
+            bias = cast(rw, read_as(rw, bias, I32), I64)
     bias = typed_bias(rw, bias, value, weights)
-    rounding = None
-    if not value.is_float:  # LiteRT scales sums of products of 16 bits each as those of other kernels
-        rounding = "double" if isinstance(weights.element, QuantType) and weights.element.storage == I16 else "exact"
     return emit_activated(
         rw, op, "top.MatMul", value, weights, bias, right_transpose=True, rounding=rounding, **{DYNAMIC: hybrid})
 
