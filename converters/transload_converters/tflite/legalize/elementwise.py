@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from transload.errors import Unsupported
@@ -142,12 +143,14 @@ def select_v2(op: Op, rw: Rewriter) -> Value:
 @TABLE("tfl.select")
 @moves_stored
 def select(op: Op, rw: Rewriter) -> Any:
-    """SELECT: no broadcast, but that a vector (or scalar) condition chooses whole rows."""
+    """SELECT: no broadcast, but that a vector (or scalar) condition chooses whole rows, and one of one element scalars."""
     condition, x, y = op.operands
     rank = len(static_shape(x, "what to select"))
     chosen = static_shape(condition, "the condition")
     if len(chosen) == 1 and rank > 1:
         condition = rw.emit("top.Reshape", condition, shape=(chosen[0],) + (1,) * (rank - 1))
+    elif chosen and rank == 0 and math.prod(chosen) == 1:
+        condition = rw.emit("top.Reshape", condition, shape=())
     elif len(chosen) not in (0, rank):
         raise Unsupported(f"a condition of rank {len(chosen)} does not choose among tensors of rank {rank}")
     return emit_like(rw, op, "top.Where", condition, x, y)
