@@ -166,8 +166,12 @@ class Excuses:
     def _by_its_own(
         self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
     ) -> tuple[Broken, list[str]]:
-        """The limits that are broken all the same beside what the target's runtime gives of the source's own file."""
-        own = self.running.own
+        """The limits that are broken all the same beside what the target's runtime gives of the source's own file.
+
+        Runtimes round quantized numbers each in their own way. Where a model has none, what is as far away is an operator that
+        the target's runtime takes for another, in whichever file: that is told, and excuses nothing.
+        """
+        own, rounds = self.running.own, self.hub is not None and (is_quantized(self.hub) or has_bounds(self.hub))
         source = self.reference.source
         for runtime in other_runtimes(judged_format(source), own.target, source.entry) if own is not None else ():
             try:
@@ -180,8 +184,10 @@ class Excuses:
             wrong = self.kinds.limits_broken(tensors)
             notes = [
                 f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
-                f"this is {distance_in_words(tensors[index], 6)} from it" for index in broken if index not in wrong]
-            return {index: reasons for index, reasons in broken.items() if index in wrong}, notes
+                f"this is {distance_in_words(tensors[index], 6)} from it"
+                + ("" if rounds else "; as nothing in the model is quantized, that is another meaning and no rounding")
+                for index in broken if index not in wrong]
+            return {index: reasons for index, reasons in broken.items() if index in wrong or not rounds}, notes
         return broken, []
 
     def _by_last_bits(
