@@ -35,10 +35,8 @@ def findings_of(module: Module) -> list[Finding]:
         for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
     if wide:
         return merge_findings(wide)
-    deaf = [
-        Finding(op.name, "OpenVINO reduces all dimensions where `axes` are an attribute (before opset 18)", _names(op),
-                "export the model in opset 18 or later, which has them as an operand")
-        for op in module.walk() if op.name in _DEAF and op.attribute("axes") is not None]
+    deaf = [Finding(op.name, told[0], _names(op), told[1])
+            for op in module.walk() if (told := _unread(op)) is not None]
     if deaf:
         return merge_findings(deaf)
     why = _refusal(module)
@@ -46,6 +44,31 @@ def findings_of(module: Module) -> list[Finding]:
         return []
     found = [Finding(op.name, f"OpenVINO says: {reason}", _names(op)) for op, reason in refused_ops(module, _refusal)]
     return merge_findings(found) or [Finding("the model", f"OpenVINO says: {why}")]
+
+
+def _unread(op: Op) -> tuple[str, str] | None:
+    """What of an op OpenVINO 2026.4 does not read, or reads otherwise, and what there is to do."""
+    if op.name in _DEAF and op.attribute("axes") is not None:
+        return ("OpenVINO reduces all dimensions where `axes` are an attribute (before opset 18)",
+                "export the model in opset 18 or later, which has them as an operand")
+    if op.name == "onnx.Resize":
+        mode = str(op.attribute("mode", "nearest"))
+        if op.attribute("antialias", 0) and mode != "nearest" and _shrinks(op):
+            return "OpenVINO does not read `antialias`", "resize without it, or before the model"
+        if op.attribute("exclude_outside", 0) and mode == "cubic":
+            return "OpenVINO does not read `exclude_outside`", "resize without it, or before the model"
+    if op.name == "onnx.LRN" and op.attribute("size", 1) % 2 == 0:
+        return "OpenVINO takes windows of an even size for odd ones", "an odd size can be converted"
+    if op.name == "onnx.TopK" and any(0 in (value.known_shape or ()) for value in op.results):
+        return "OpenVINO's CPU plugin does not load what is empty", "leave out what takes none"
+    return None
+
+
+def _shrinks(op: Op) -> bool:
+    """Whether a dimension becomes smaller, or may."""
+    before, after = op.operands[0].known_shape, op.results[0].known_shape
+    return before is None or after is None or any(
+        old is None or new is None or new < old for old, new in zip(before, after, strict=True))
 
 
 def converted(module: Module) -> dict[str, bytes]:

@@ -2,16 +2,17 @@
 
 Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8 bits
 it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
-ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold.
+ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold. What
+HardSigmoid and Selu say of 0 it takes for nothing said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, Dense, Module, Op, Type, Value
+from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, Dense, Module, Op, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 
 __all__ = ["write_otherwise"]
@@ -19,13 +20,16 @@ __all__ = ["write_otherwise"]
 _EXCHANGED = {"onnx.Greater": "onnx.Less", "onnx.GreaterOrEqual": "onnx.LessOrEqual"}
 _WRAPPING = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Neg", "onnx.Abs"})
 _LOGARITHMS = frozenset({"onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
+_ZEROS: Mapping[str, tuple[str, ...]] = {"onnx.HardSigmoid": ("alpha", "beta"), "onnx.Selu": ("alpha", "gamma")}
+"""Attributes of which OpenVINO 2026.4 takes 0 for the default."""
 _SHOWN = 4
 _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I64: 7, UI32: 12, UI64: 13}
 """ONNX's numbers of element types (`TensorProto.DataType`)."""
 
 
 def write_otherwise(module: Module) -> bool:
-    """Exchange operands of `Greater` of floats, and compute narrow integers in i32, those of `Shrink` and logarithms in f32."""
+    """Exchange operands of `Greater` of floats, compute narrow integers in i32, those of `Shrink` and logarithms in f32, and
+    write out what an attribute of 0 says."""
     changed, powers = False, list[str]()
     for op in list(module.walk()):
         element = op.operands[0].element_or_none if op.operands else None
@@ -39,6 +43,8 @@ def write_otherwise(module: Module) -> bool:
             _replace_in(op, F32, only=1)
         elif op.name in _LOGARITHMS and _of_integers_in_doubles(op):
             _in_floats(op)
+        elif op.name in _ZEROS and any(op.attribute(key) == 0 for key in _ZEROS[op.name]):
+            _ZEROS_WRITTEN[op.name](op)
         elif op.name == "onnx.Pow" and _is_between_casts(op):
             powers.append(str(op.origin or op.name))
             _in_floats(op)
@@ -49,6 +55,39 @@ def write_otherwise(module: Module) -> bool:
         listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
         module.notes = (*module.notes, f"powers that are computed in f64 in the model are in f32 here: {listed}")
     return changed
+
+
+def _hard_sigmoid(op: Op) -> None:
+    """A product and a sum between 0 and 1."""
+    alpha, beta = float(op.attribute("alpha", 0.2)), float(op.attribute("beta", 0.5))
+    steps = (("onnx.Mul", alpha), ("onnx.Add", beta), ("onnx.Max", 0.0), ("onnx.Min", 1.0))
+    _replace_by_steps(op, op.operands[0], steps)
+
+
+def _selu(op: Op) -> None:
+    """What is above 0 by its factor, and 0 of all else."""
+    gamma = float(op.attribute("gamma", _GAMMA))
+    if gamma == 0:  # of the exponential below 0, too
+        _replace_by_steps(op, op.operands[0], (("onnx.Mul", 0.0),))
+    else:
+        _replace_by_steps(op, op.operands[0], (("onnx.Max", 0.0), ("onnx.Mul", gamma)))
+
+
+_GAMMA = 1.05070102214813232421875
+"""The factor that Selu has where none is said."""
+_ZEROS_WRITTEN: Mapping[str, Callable[[Op], None]] = {"onnx.HardSigmoid": _hard_sigmoid, "onnx.Selu": _selu}
+
+
+def _replace_by_steps(op: Op, value: Value, steps: Sequence[tuple[str, float]]) -> None:
+    """Operators of two operands, one after the other, the second a number, in the place of an op."""
+    rw, type_ = Builder(op.parent, op, op.location), op.results[0].tensor_type  # type: ignore[arg-type]
+    for place, (name, number) in enumerate(steps, 1):
+        array = np.array(number, dtype_of(type_.element))
+        held = rw.emit("onnx.Constant", types=[TensorType((), type_.element)], value=Dense(array))
+        if place == len(steps):
+            _replace(op, name, (value, held))
+        else:
+            value = rw.emit(name, value, held, types=[type_])
 
 
 def _of_integers_in_doubles(op: Op) -> bool:

@@ -12,6 +12,7 @@ import onnxruntime
 import pytest
 
 import transload
+from transload.errors import TargetError
 from transload.ir import F64
 from transload_targets.openvino.inexact import tell_inexact
 from transload_targets.openvino.otherwise import write_otherwise
@@ -58,6 +59,69 @@ def test_what_openvino_computes_otherwise_is_what_onnxruntime_gives(
     if importlib.util.find_spec("openvino") is not None:
         transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
         np.testing.assert_array_equal(transload.run(tmp_path / "out", inputs)["y"], wanted)
+
+
+@pytest.mark.parametrize(("operator", "how"), [
+    ("HardSigmoid", {"alpha": 0.3, "beta": 0.0}), ("HardSigmoid", {"alpha": 0.0, "beta": 0.3}), ("HardSigmoid", {"alpha": 0.0}),
+    ("Selu", {"alpha": 0.0}), ("Selu", {"alpha": 0.0, "gamma": 2.0})], ids=str)
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_an_attribute_of_0_is_said(operator: str, how: dict[str, float], kind: type, tmp_path: Path) -> None:
+    """OpenVINO took 0 for nothing said, and the default in its place."""
+    numbers = np.linspace(-5, 5, 21).astype(kind)
+    given = saved(tmp_path / "m.onnx", operator, [numbers.astype(np.float32)], **how)  # onnxruntime has no kernels of halves
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
+    given = saved(tmp_path / "m.onnx", operator, [numbers], **how)
+    module = transload.load(tmp_path / "m.onnx")
+    assert write_otherwise(module) and not write_otherwise(module)
+    near = {"rtol": 1e-6 if kind is np.float32 else 2e-3, "atol": 1e-6 if kind is np.float32 else 1e-3}
+    np.testing.assert_allclose(transload.run(module, given)["y"].astype(np.float32), wanted, **near)
+    if importlib.util.find_spec("openvino") is not None:
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+        np.testing.assert_allclose(transload.run(tmp_path / "out", given)["y"].astype(np.float32), wanted, **near)
+
+
+def test_of_a_selu_without_a_factor_nothing_is_left(tmp_path: Path) -> None:
+    given = saved(tmp_path / "m.onnx", "Selu", [np.linspace(-5, 5, 21, dtype=np.float32)], gamma=0.0)
+    module = transload.load(tmp_path / "m.onnx")
+    assert write_otherwise(module) and not transload.run(module, given)["y"].any()
+
+
+@needs_openvino
+@pytest.mark.parametrize(("operator", "sizes", "how", "said"), [
+    ("Resize", (1, 4, 3, 2), {"mode": "linear", "antialias": 1}, "antialias"),
+    ("Resize", (1, 4, 3, 2), {"mode": "cubic", "antialias": 1}, "antialias"),
+    ("Resize", (1, 4, 9, 7), {"mode": "cubic", "exclude_outside": 1}, "exclude_outside"),
+    ("Resize", (1, 4, 9, 7), {"mode": "linear", "antialias": 1}, ""),
+    ("Resize", (1, 4, 9, 7), {"mode": "cubic", "exclude_outside": 0, "antialias": 0}, ""),
+    ("LRN", None, {"size": 2}, "even size"), ("LRN", None, {"size": 3}, ""),
+], ids=str)
+def test_what_openvino_does_not_read_is_refused(
+    operator: str, sizes: tuple[int, ...] | None, how: dict[str, Any], said: str, tmp_path: Path,
+) -> None:
+    """It resized otherwise by up to 1.07, and the artifact passed."""
+    numbers = (np.arange(96, dtype=np.float32) % 23 - 9).reshape(1, 4, 6, 4) / 3
+    constants = {"s": np.array(sizes)} if sizes else {}
+    names = ["x0", "", "", "s"] if sizes else ["x0"]
+    model = make_model([node(operator, names, ["y"], **how)], {"x0": numbers}, ["y"], constants, opset=18)
+    onnx.save(model, tmp_path / "m.onnx")
+    if said:
+        with pytest.raises(TargetError) as caught:
+            transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
+        assert [said in finding.why for finding in caught.value.findings] == [True]
+        return
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, {"x0": numbers})[0]
+    transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+    np.testing.assert_allclose(transload.run(tmp_path / "out", {"x0": numbers})["y"], wanted, rtol=1e-4, atol=1e-5)
+
+
+@needs_openvino
+def test_the_greatest_none_are_refused(tmp_path: Path) -> None:
+    """A file was written that OpenVINO does not load."""
+    k = {"k": np.array([0])}
+    model = make_model([node("TopK", ["x", "k"], ["y", "z"])], {"x": np.ones((3, 4), np.float32)}, ["y", "z"], k)
+    onnx.save(model, tmp_path / "m.onnx")
+    with pytest.raises(TargetError, match="what is empty"):
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
 
 
 @pytest.mark.parametrize("operator", ["ReduceLogSum", "ReduceLogSumExp"])
