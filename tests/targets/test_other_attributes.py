@@ -61,6 +61,12 @@ def _other(chosen: random.Random, name: str, kind: str, attributes: dict[str, An
     return chosen.choice(_NUMBERS) if kind.startswith(("float", "number")) else None
 
 
+def other_values(name: str, kind: str, attributes: dict[str, Any]) -> list[Any]:
+    """A few other values of an attribute (`_other`), the same ones each time."""
+    drawn = [_other(random.Random(seed), name, kind, attributes) for seed in range(6)]
+    return list(dict.fromkeys(value for value in drawn if value is not None))
+
+
 def _agrees(target: str, form: Form, attributes: dict[str, Any], tmp_path: Path, taken: bool = False) -> None:
     """Fails where what a target writes of an op does not run, or gives other numbers than the hub; what it refuses holds.
 

@@ -15,6 +15,8 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, IntegerType, Op, Value, is_absent
 
+from .resizing import grid_of, matrix, places, scale_of
+
 if TYPE_CHECKING:
     from .text import Writer
 
@@ -33,9 +35,9 @@ PLAIN: dict[str, str] = {
     "Floor": "", "HardSigmoid": "alpha:f64 beta:f64", "HardSwish": "", "LeakyRelu": "alpha:f64", "Log": "",
     "MatMul": f"right_transpose:bool left_transpose:bool {RELU}", "Max": "", "Min": "", "Mish": "", "Mul": RELU,
     "MulConst": f"const_val:f64 {RELU}", "PRelu": "", "Permute": "order:ints", "Reciprocal": "",
-    "Relu": "relu_limit:f64", "Round": "", "Rsqrt": "", "SiLU": "",
+    "Relu": "relu_limit:f64", "Rsqrt": "", "SiLU": "",
     "Sigmoid": "scale:f64 bias:f64 log:bool", "Sign": "", "Sin": "", "Softmax": "axis:si32 log:bool beta:f64", "Softplus": "",
-    "Sqrt": "", "Sub": RELU, "Tanh": "", "Upsample": "scale_h:i64 scale_w:i64", "Where": "",
+    "Sqrt": "", "Sub": RELU, "Tanh": "", "Where": "",
 }
 """Operators with the attributes of the hub's op of that name, and their kinds."""
 ABSENT = {"Conv": 3, "Deconv": 3, "MatMul": 3}
@@ -127,14 +129,18 @@ def batch_norm(op: Op, to: Writer) -> str:
     offset = (0.0 if beta is None else beta) - mean * factor
     name = op.origin or "BatchNorm"
     operands = [to.value(op.operands[0]), to.weight(factor, f"{name}_factor"), to.weight(offset, f"{name}_offset")]
-    return to.emit("Scale", operands, op.results[0], {
-        "do_relu": to.attribute(op.do_relu, "bool"), "relu_limit": to.attribute(op.relu_limit, "f64")})
+    return to.emit("Scale", operands, op.results[0], _relu(op, to))
+
+
+def _relu(op: Op, to: Writer) -> dict[str, str]:
+    """What an op says of negative and large results, as attributes of the operator that has them."""
+    return {"do_relu": to.attribute(op.do_relu, "bool"), "relu_limit": to.attribute(op.relu_limit, "f64")}
 
 
 @operator("Scale")
 def scale(op: Op, to: Writer) -> str:
     """Along channels; factors and offsets that lie along others are a product and a sum."""
-    relu = {"do_relu": to.attribute(op.do_relu, "bool"), "relu_limit": to.attribute(op.relu_limit, "f64")}
+    relu = _relu(op, to)
     x, factor, offset = (to.value(value) for value in op.operands)
     shapes = [_shape(value) for value in op.operands]
     if all(len(shape) == len(shapes[0]) > 1 and math.prod(shape) == shape[1] == shapes[0][1] for shape in shapes[1:]):
@@ -143,12 +149,21 @@ def scale(op: Op, to: Writer) -> str:
     return to.emit("Add", [made, offset], op.results[0], relu)
 
 
+_REDUCTIONS = ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2")
+"""Those that TPU-MLIR knows (`Reduce.cpp`)."""
+
+
 @operator("Reduce")
 def reduce(op: Op, to: Writer) -> str:
     """One dimension after the other where it is a product, of which TPU-MLIR's compiler computes others over several."""
     x, shape = op.operands[0], list(_shape(op.operands[0]))
-    axes = sorted(axis % len(shape) for axis in op.axes) or list(range(len(shape)))
+    axes = sorted(axis % len(shape) for axis in op.axes)
     made, mode = to.value(x), to.attribute(op.mode, "str")
+    if op.mode not in _REDUCTIONS:
+        raise Unsupported(f"the reduction {op.mode}")
+    if not axes:  # TPU-MLIR reduces all dimensions then, the hub none
+        return to.emit("Abs", [made], op.results[0]) if op.mode in ("ReduceL1", "ReduceL2") else to.reshape(
+            made, op.results[0], shape)
     if op.mode != "ReduceProd" or len(axes) == 1:
         return to.emit("Reduce", [made], op.results[0], {
             "axes": to.attribute(axes, "ints"), "keepdims": to.attribute(op.keepdims, "bool"), "mode": mode})
@@ -204,15 +219,79 @@ def cast(op: Op, to: Writer) -> str:
         zero, inversed = to.attribute(0.0, "f64"), to.attribute(False, "bool")
         return to.emit("CompareConst", [made], result, {
             "mode": to.attribute("NotEqual", "str"), "const_val": zero, "inversed": inversed})
+    ends = dict(zip(("min", "max"), (to.attribute(float(end), "f64") for end in element.range), strict=True))
     if not (x.is_float or x.is_quantized):
-        return made
+        return _between_integers(op, to, made, element, ends)
     if op.saturate:
-        low, high = (to.attribute(float(end), "f64") for end in element.range)
-        made = to.inner("Clip", [made], shape, op, {"min": low, "max": high}, "_ends")
-    if op.round_mode != "Trunc":
+        made = to.inner("Clip", [made], shape, op, ends, "_ends")
+    if op.round_mode == "HalfAwayFromZero":
         return to.emit("Round", [made], result)
+    if op.round_mode in ("HalfToEven", "HalfToEvenStored"):
+        return _half_to_even(op, to, made)
+    if op.round_mode != "Trunc":
+        raise Unsupported(f"rounding by {op.round_mode}")
     size = to.inner("Floor", [to.inner("Abs", [made], shape, op, suffix="_size")], shape, op, suffix="_whole")
     return to.emit("Mul", [size, to.inner("Sign", [made], shape, op, suffix="_sign")], result)
+
+
+def _between_integers(op: Op, to: Writer, made: str, element: IntegerType, ends: dict[str, str]) -> str:
+    """The same numbers, cut off at the ends of a narrower type; of 32 bits and more we take it that none is beyond them."""
+    x, (least, most) = op.operands[0], element.range
+    given = x.stored_element
+    held = given.range if isinstance(given, IntegerType) else (0, 1)
+    if least <= held[0] and held[1] <= most:
+        return made
+    if op.saturate:
+        return to.emit("Clip", [made], op.results[0], ends)
+    if element.width < 32 or element.unsigned:
+        raise Unsupported(f"integers of type {given} that wrap round in {element}")
+    return made
+
+
+@operator("Round")
+def rounded(op: Op, to: Writer) -> str:
+    return _half_to_even(op, to, to.value(op.operands[0]))
+
+
+def _half_to_even(op: Op, to: Writer, x: str) -> str:
+    """To the nearest whole number, of two that are as near to the even one; TPU-MLIR's `Round` gives the one farther from 0.
+
+    What is below half stays at the floor, what is half or more goes to the next, and back from where that is odd.
+    """
+    shape = _shape(op.operands[0])
+
+    def step(name: str, operands: list[str], suffix: str, **numbers: float | str) -> str:
+        held = {key: to.attribute(each, "str" if isinstance(each, str) else "f64") for key, each in numbers.items()}
+        if name == "CompareConst":
+            held["inversed"] = to.attribute(False, "bool")
+        return to.inner(name, operands, shape, op, held, suffix)
+
+    floor = step("Floor", [x], "_floor")
+    above = step("Sub", [x, floor], "_above")
+    up = step("CompareConst", [above], "_up", mode="GreaterOrEqual", const_val=0.5)
+    next_ = step("Add", [floor, up], "_next")
+    pairs = step("Floor", [step("MulConst", [next_], "_half", const_val=0.5)], "_pairs")
+    odd = step("Sub", [next_, step("MulConst", [pairs], "_even", const_val=2.0)], "_odd")
+    midway = step("CompareConst", [above], "_midway", mode="Equal", const_val=0.5)
+    return to.emit("Sub", [next_, step("Mul", [odd, midway], "_back")], op.results[0])
+
+
+@operator("Upsample")
+def upsample(op: Op, to: Writer) -> str:
+    """Each element several times; TPU-MLIR's compiler loses a ReLU behind it that is no operator of its own."""
+    if op.layout != "NCHW":
+        raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
+    given = {key: to.attribute(getattr(op, key), "i64") for key in ("scale_h", "scale_w")}
+    return _with_own_relu(op, to, "Upsample", given)
+
+
+def _with_own_relu(op: Op, to: Writer, name: str, attributes: dict[str, str]) -> str:
+    """An operator that only moves numbers, and behind it, where there is one, the ReLU, whose limit need be no step."""
+    x, result = to.value(op.operands[0]), op.results[0]
+    if not op.do_relu:
+        return to.emit(name, [x], result, attributes)
+    made = to.inner(name, [x], _shape(result), op, attributes)
+    return to.emit("Relu", [made], result, {"relu_limit": to.attribute(op.relu_limit, "f64")})
 
 
 @operator("MaxPool", "AvgPool")
@@ -223,11 +302,11 @@ def pool(op: Op, to: Writer) -> str:
     if op.name == "top.MaxPool" and any(step != 1 for step in op.dilations):
         raise Unsupported("windows with gaps")
     attributes = {key: to.attribute(getattr(op, key), "ints") for key in ("kernel_shape", "strides", "pads")}
-    attributes["do_relu"] = to.attribute(op.do_relu, "bool")
-    if op.name == "top.AvgPool":
-        attributes["count_include_pad"] = to.attribute(op.count_include_pad, "bool")
-        attributes["keepdims"] = to.attribute(True, "bool")
-    return to.emit(op.name.removeprefix("top."), [to.value(op.operands[0])], op.results[0], attributes)
+    if op.name == "top.MaxPool":
+        return _with_own_relu(op, to, "MaxPool", {**attributes, "do_relu": to.attribute(False, "bool")})
+    attributes["count_include_pad"] = to.attribute(op.count_include_pad, "bool")
+    attributes["keepdims"] = to.attribute(True, "bool")
+    return to.emit("AvgPool", [to.value(op.operands[0])], op.results[0], {**attributes, **_relu(op, to)})
 
 
 @operator("Reshape", "Squeeze", "Unsqueeze")
@@ -362,16 +441,47 @@ def pad(op: Op, to: Writer) -> str:
 
 @operator("Interp")
 def interp(op: Op, to: Writer) -> str:
-    """Of the two last dimensions, on the grids that TPU-MLIR knows."""
-    modes = {"half_pixel": "half_pixel", "pytorch_half_pixel": "pytorch_half_pixel", "align_corners": "align_corners",
-             "asymmetric": "asymmetric"}
-    mode = modes.get(str(op.coord_mode))
-    if mode is None or op.mode not in ("nearest", "linear") or len(_shape(op.operands[0])) != 4:
-        raise Unsupported(f"resizing by {op.mode} on the grid {op.coord_mode}")
-    scales = [made / size for made, size in zip(_shape(op.results[0])[2:], _shape(op.operands[0])[2:], strict=True)]
-    return to.emit("Interp", [to.value(op.operands[0]), to.none], op.results[0], {
-        "mode": to.attribute(op.mode, "str"), "coord_mode": to.attribute(mode, "str"),
-        "scale_h": to.attribute(scales[0], "f64"), "scale_w": to.attribute(scales[1], "f64")})
+    """Of the two last dimensions: on a grid that TPU-MLIR knows, else by indices or by products with the weights."""
+    x, result = op.operands[0], op.results[0]
+    if op.attribute("layout", "NCHW") != "NCHW":
+        raise Unsupported("channels are last", "run the pass layout{to=NCHW} first")
+    if len(_shape(x)) != 4:
+        raise Unsupported(f"resizing {len(_shape(x)) - 2} dimensions")
+    before, after = _shape(x)[2:], _shape(result)[2:]
+    if op.mode == "nearest":
+        return _nearest(op, to)
+    rows, columns = matrix(op, 0, before[0]), matrix(op, 1, before[1])  # type: ignore[arg-type]
+    grid = grid_of((rows, columns))
+    if grid is None:
+        made = to.inner("MatMul", [to.value(x), to.weight(columns.T, f"{op.origin}_columns"), to.none],
+                        (*_shape(x)[:3], after[1]), op)
+        return to.emit("MatMul", [_rows(op, to, rows), made, to.none], result)
+    return to.emit("Interp", [to.value(x), to.none], result, {
+        "mode": to.attribute("linear", "str"), "coord_mode": to.attribute(grid, "str"),
+        "scale_h": to.attribute(scale_of(before[0], after[0]), "f64"),
+        "scale_w": to.attribute(scale_of(before[1], after[1]), "f64")})
+
+
+def _rows(op: Op, to: Writer, rows: np.ndarray) -> str:
+    """Weights of rows, a matrix of which a product has as many dimensions as what it is multiplied with."""
+    return to.weight(rows[None, None], f"{op.origin}_rows")
+
+
+def _nearest(op: Op, to: Writer) -> str:
+    """Each element several times, or rows and columns by indices: TPU-MLIR's operator rounds in its own way."""
+    result, made, shape = op.results[0], to.value(op.operands[0]), list(_shape(op.operands[0]))
+    read = [places(op, i, size) for i, size in enumerate(shape[2:])]  # type: ignore[arg-type]
+    factors = [after // size for size, after in zip(shape[2:], _shape(result)[2:], strict=True)]
+    if all(factor and np.array_equal(each, np.arange(size * factor) // factor)
+           for each, size, factor in zip(read, shape[2:], factors, strict=True)):
+        return to.emit("Upsample", [made], result, {
+            key: to.attribute(factor, "i64") for key, factor in zip(("scale_h", "scale_w"), factors, strict=True)})
+    for axis, each in enumerate(read, 2):
+        shape[axis] = len(each)
+        operands = [made, to.weight(each.astype(np.float32), f"{op.origin}_places")]
+        given = {"axis": to.attribute(axis, "si32"), "keepdims": to.attribute(True, "bool")}
+        made = to.emit("Gather", operands, result, given) if axis == 3 else to.inner("Gather", operands, shape, op, given)
+    return made
 
 
 @operator("Normalize")

@@ -21,6 +21,7 @@ from transload.ir import Module, Op, Value, input_names, is_absent
 from transload.ir.build import constant_of
 from transload.ir.names import FreshNames
 
+from .integers import need_whole
 from .operators import OPERATORS
 
 __all__ = ["Writer", "Written", "calibration_text", "findings_of", "is_text", "precision_text", "written"]
@@ -252,6 +253,7 @@ def _write(module: Module, name: str, weights: str, rounds: bool = True) -> tupl
             findings.append(Finding(op.name, "has no operator in TPU-MLIR that it is", names))
             continue
         try:
+            need_whole(op)
             made = function(op, to)
         except Unsupported as why:
             if all(value in to._values or constant_of(value) is not None or is_absent(value) for value in op.operands):

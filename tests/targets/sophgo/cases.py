@@ -71,6 +71,12 @@ CASES: dict[str, Case] = {
         "top.Conv", x, weight(to, 6, 4, 3, 2), kernel_shape=(3, 2), pads=(1, 0, 1, 1), do_relu=True),
     "Conv of a line": lambda to, x: to.emit(
         "top.Conv", to.emit("top.Reshape", x, shape=(1, 4, 72)), weight(to, 6, 4, 3), kernel_shape=(3,), strides=(2,)),
+    "MaxPool with an end": lambda to, x: to.emit("top.MaxPool", x, kernel_shape=(3, 2), do_relu=True, relu_limit=0.6),
+    "Upsample with an end": one("Upsample", scale_h=2, scale_w=2, do_relu=True, relu_limit=0.6),
+    "Interp by weights": one("Interp", sizes=(4, 5), mode="linear", antialias=True),
+    "Interp of cubes": one("Interp", sizes=(11, 17), mode="cubic", exclude_outside=True),
+    "Cast to even numbers": lambda to, x: to.emit("top.Cast", to.emit("top.Cast", to.emit(
+        "top.MulConst", x, const_val=3.0), element=I8, round_mode="HalfToEven", saturate=True), element=F32),
     "MaxPool": lambda to, x: to.emit("top.MaxPool", x, kernel_shape=(3, 2), strides=(2, 1)),
     "AvgPool": lambda to, x: to.emit("top.AvgPool", x, kernel_shape=(3, 2), pads=(1, 0, 0, 1), count_include_pad=True),
     "MatMul": lambda to, x: to.emit("top.MatMul", x, weight(to, 8, 5)),
@@ -104,6 +110,8 @@ CASES: dict[str, Case] = {
     "Where": lambda to, x: to.emit(
         "top.Where", to.emit("top.Compare", x, weight(to, 4, 1, 1), mode="Less"), weight(to), to.emit("top.Abs", x)),
     "Interp by corners": lambda to, x: to.emit("top.Interp", x, sizes=(18, 24), mode="linear", coord_mode="align_corners"),
+    "Interp to the nearest": lambda to, x: to.emit(
+        "top.Abs", to.emit("top.Interp", x, sizes=(7, 17), nearest_mode="ceil")),
     "Gather": lambda to, x: to.emit("top.Gather", x, to.constant(np.array([[0, -1]], np.int64)), axis=1),
     "Normalize": lambda to, x: to.emit("top.Normalize", x, axes=(1,)),
     "Reduce": lambda to, x: to.emit("top.Reduce", x, axes=(-1,), mode="ReduceMean", keepdims=False),

@@ -106,7 +106,7 @@ def test_floats_between_integers_stay_float() -> None:
 
 
 @pytest.mark.parametrize(("element", "attributes", "operators"), [
-    (I8, {}, ["Abs", "Floor", "Sign", "Mul"]), (I8, {"round_mode": "HalfToEven", "saturate": True}, ["Clip", "Round"]),
+    (I8, {}, ["Abs", "Floor", "Sign", "Mul"]), (I8, {"round_mode": "HalfAwayFromZero", "saturate": True}, ["Clip", "Round"]),
     (BOOL, {}, ["CompareConst"]), (F16, {}, [])])
 def test_casts(element: Type, attributes: dict[str, Any], operators: list[str]) -> None:
     module = made((2, 4), lambda build, x: build.emit("top.Cast", x, element=element, **attributes))
