@@ -308,6 +308,14 @@ def test_what_the_chip_lacks_stays_with_the_reason() -> None:
     assert "top.Exp is not for tp-tiny" in note
 
 
+@pytest.mark.parametrize("element", [I32, SUMS], ids=str)
+@pytest.mark.parametrize("coeff", [(1.0, 0.5), (2.0, 2.0), (1.0, -2.0), (1.0, -1.0)])
+def test_factors_of_sums_that_are_not_computed_stay(element: Type, coeff: tuple[float, float]) -> None:
+    """They were left out, of floats too."""
+    low = lowered(made([tensor(element, 3, 8), tensor(element, 3, 8)], emits("top.Add", element=element, coeff=coeff)))
+    assert left(low) == ["top.Add"] * (coeff != (1.0, -1.0))
+
+
 def floats(name: str, *shapes: tuple[int, ...], **attributes: Any) -> tuple[list[Type], Callable[..., Any]]:
     return [tensor(F32, *shape) for shape in shapes or ((2, 4, 5, 6),)], emits(name, **attributes)
 
@@ -328,6 +336,8 @@ FLOATS: dict[str, tuple[list[Type], Callable[..., Any]]] = {
     "greatest": floats("top.Reduce", axes=(1,), mode="ReduceMax", keepdims=False),
     "mean of windows": floats("top.AvgPool", kernel_shape=(2, 3), pads=(1, 0, 0, 1)),
     "greatest of windows": floats("top.MaxPool", kernel_shape=(2, 3), pads=(1, 0, 0, 1)),
+    **{f"sum by {coeff}": floats("top.Add", (2, 4, 5, 6), (4, 1, 6), coeff=coeff, do_relu=True, relu_limit=1.5)
+       for coeff in ((1.0, 0.5), (2.0, 2.0), (1.0, -0.5), (-1.0, 1.0), (0.0, -3.0))},
     **{name: floats(f"top.{name}", (2, 4, 5, 6), (4, 1, 6)) for name in (
         "Add", "Sub", "Mul", "Div", "Max", "Min", "SquaredDifference", "PRelu")},
     "resized": floats("top.Interp", sizes=(9, 5), mode="linear"),

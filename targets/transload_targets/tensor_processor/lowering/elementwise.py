@@ -118,9 +118,13 @@ def sub(op: Sub, rw: Rewriter) -> Value:
 def _sum(op: Op, rw: Rewriter, coefficients: Sequence[float]) -> Value:
     a, b = _two(op, rw, "add")
     types = _types(op, "all")
-    attributes: dict[str, Any] = {"subtract": coefficients[1] < 0, **activation(op)}
-    if coefficients[0] <= 0 or coefficients[1] == 0 or (types is None and abs(coefficients[1]) != coefficients[0] != 1):
+    if types is None and a.is_float:
+        a, b = _times(rw, a, coefficients[0]), _times(rw, b, abs(coefficients[1]))
+        coefficients = (1.0, -1.0 if coefficients[1] < 0 else 1.0)
+    plain = types is None or types[-1].storage == I32
+    if coefficients[0] <= 0 or coefficients[1] == 0 or (plain and (coefficients[0] != 1 or abs(coefficients[1]) != 1)):
         raise Unsupported(f"a sum with factors {tuple(coefficients)}")
+    attributes: dict[str, Any] = {"subtract": coefficients[1] < 0, **activation(op)}
     if types is None:
         _plain(op)
         return rw.emit("tpu.add", a, b, element=op.results[0].element, **attributes)
@@ -131,6 +135,15 @@ def _sum(op: Op, rw: Rewriter, coefficients: Sequence[float]) -> Value:
     reals = [type_.scale * abs(c) for type_, c in zip((left, right), coefficients, strict=True)]
     arithmetic = _eight_bit_sum if chip_of(rw).multiplier_bits == 8 else _exact_sum
     return rw.emit("tpu.add", a, b, element=target, **attributes, **arithmetic(chip_of(rw), op, types, reals))
+
+
+def _times(rw: Rewriter, value: Value, factor: float) -> Value:
+    """An operand of a sum of floats by its factor."""
+    if factor == 1:
+        return value
+    need(rw, "unary", value)
+    made: Value = rw.emit("tpu.unary", value, function="mul", alpha=factor)
+    return made
 
 
 def _exact_sum(chip: Chip, op: Op, types: Sequence[QuantType], reals: Sequence[float]) -> dict[str, Any]:
