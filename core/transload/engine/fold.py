@@ -15,6 +15,7 @@ from ..ir import NoneType, Op, QuantType, TensorType, dtype_of
 from ..ir.build import constant_of, may_fold
 from .absent import given_absent
 from .integers import exact_kernel
+from .quantized import goes_through_reals, quantize
 from .work import FactsOf, work_by
 
 __all__ = ["computed_of", "fold_op"]
@@ -80,7 +81,23 @@ def _fold_shape(op: Op, kernel_of: KernelOf) -> list[np.ndarray] | None:
         return None
     # The kernel reads shapes alone, so arrays that occupy no memory will do.
     stand_ins = [np.broadcast_to(np.zeros((), np.int8), v.static_shape) for v in op.operands]
-    return _results(op, given_absent(op, found[0]), stand_ins, found[0])
+    kernel, mode = found
+    return _results(op, _quantizing(op, given_absent(op, kernel), mode), stand_ins, kernel)
+
+
+def _quantizing(op: Op, kernel: Callable[..., Any], mode: str) -> Callable[..., Any]:
+    """A kernel that gives the stored numbers of quantized results, where it computes real ones; it is given what it is given."""
+    if not goes_through_reals(op, mode):
+        return kernel
+    elements = [value.element_or_none for value in op.results]
+
+    def quantizing(op: Op, *arrays: Any) -> tuple[Any, ...]:
+        computed = kernel(op, *arrays)
+        outputs = computed if isinstance(computed, tuple | list) else (computed,)
+        return tuple(quantize(array, element) if isinstance(element, QuantType) else array
+                     for array, element in zip(outputs, elements, strict=True))
+
+    return quantizing
 
 
 def _results(op: Op, kernel: Callable[..., Any], inputs: list[Any], registered: Callable[..., Any]) -> list[np.ndarray]:

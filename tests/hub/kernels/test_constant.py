@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import transload
 from transload.errors import RunError, ShapeError
-from transload.ir import F32, I32, Block, TensorType
+from transload.ir import F32, I32, UI8, Block, QuantType, TensorType
 from transload.ir.build import Builder, constant_of
+from transload.passes.fold import fold_constants
+from transload.testing import build_op
 
 
 def scalar(value, dtype):
@@ -48,6 +51,18 @@ def test_shape_fill_eye(run_op):
     np.testing.assert_array_equal(run_op("Fill", scalar(7, np.int8), shape=(2, 3)), np.full((2, 3), 7))
     assert run_op("Fill", np.array([1.5], np.float32), shape=()).shape == ()
     np.testing.assert_array_equal(run_op("EyeLike", np.zeros((3, 4), np.int32), k=1, element=F32), np.eye(3, 4, 1))
+
+
+def test_an_eye_of_quantized_ones_folds_to_what_it_is() -> None:
+    """It folded to 1 and 0, stored, in every target."""
+    q = QuantType(UI8, F32, (0.1,), (131,))
+    module = build_op("top.EyeLike", np.full((2, 3), 140, np.uint8), input_elements=[q])
+    given = {"x0": np.full((2, 3), 140, np.uint8)}
+    (wanted,) = transload.run(module, given).values()
+    assert wanted.tolist() == [[141, 131, 131], [131, 141, 131]]
+    fold_constants(module)
+    assert [op.name for op in module.ops()] == ["top.Weight", "func.return"]
+    np.testing.assert_array_equal(next(iter(transload.run(module, given).values())), wanted)
 
 
 @pytest.mark.parametrize("upper", [False, True])

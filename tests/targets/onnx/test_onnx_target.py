@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -10,7 +12,9 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import F32, I16, FloatType, Module, QuantType
+from transload.ir import F32, I8, I16, UI8, FloatType, Module, QuantType, dtype_of
+from transload.ir.verify import check
+from transload.testing import build_op
 from transload_converters.onnx.writer import model_of
 from transload_targets.onnx.target import OnnxTarget
 
@@ -219,3 +223,21 @@ def test_operators_on_integers_stay_such(tmp_path: Path) -> None:
     for options in ({"form": "qdq"}, {"weights": "unsigned"}, {"bits": "32"}):
         module = transload.lower(source, "onnx", **options)
         assert {"onnx.Conv", "onnx.Add"} <= {op.name for op in module.ops()} and "onnx.form" not in module.attributes
+
+@pytest.mark.parametrize("types", list(itertools.product((I8, UI8), repeat=3)), ids=str)
+@pytest.mark.parametrize("name", ["Add", "Mul", "MatMul", "MaxPool"])
+def test_operators_on_integers_are_of_types_that_onnxruntime_loads(name: str, types: tuple[Any, ...], tmp_path: Path) -> None:
+    """It did not load a QLinearMul of signed numbers whose result has no sign."""
+    first, second, target = (QuantType(storage, F32, (0.1,), (5,)) for storage in types)
+    shape = (1, 1, 4, 4)
+    numbers = [np.arange(16).reshape(shape).astype(dtype_of(each.storage)) for each in (first, second)]
+    given = numbers[:1] if name == "MaxPool" else numbers
+    module = build_op(f"top.{name}", *given, input_elements=[first, second][: len(given)], element=target,
+                      **({"kernel_shape": (2, 2)} if name == "MaxPool" else {}))
+    if check(module):
+        return
+    inputs = dict(zip(module.inputs, given, strict=True))
+    (wanted,) = transload.run(module, inputs).values()
+    transload.convert(module, "onnx", tmp_path, options={"form": "qoperator"}, verify=False)
+    (found,) = transload.run(tmp_path, inputs).values()
+    assert found.dtype == wanted.dtype and np.abs(found.astype(int) - wanted.astype(int)).max() <= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from transload.errors import Unsupported
 from transload.ir import I64, IntegerType, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 
@@ -61,6 +62,8 @@ def fill(op: Fill, rw: Rewriter) -> Value:
 def eye_like(op: EyeLike, rw: Rewriter) -> Value:
     from ..types import element_code
 
+    if op.result.is_quantized:
+        raise Unsupported("a diagonal of quantized ones", "leave it float")
     return emit(rw, "EyeLike", op.input, like=op.result, dtype=element_code(op.result.element), k=op.k)
 
 

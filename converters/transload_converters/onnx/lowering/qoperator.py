@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from transload.ir import Module, NoneType, Op, TensorType, Type, Value
+from transload.ir import I8, Module, NoneType, Op, TensorType, Type, Value
 from transload.ir.build import Builder, constant_of, part_location
 
 __all__ = ["FORM", "write_on_integers"]
@@ -21,6 +21,9 @@ FORM = "onnx.form"
 _MS = "onnx.com.microsoft"
 _MOVING = {"onnx.Reshape", "onnx.Transpose", "onnx.MaxPool", "onnx.Squeeze", "onnx.Unsqueeze", "onnx.Flatten", "onnx.Slice"}
 """Operators that take and give 8-bit integers, and give none that they did not take."""
+
+_OF_ONE_TYPE = ("onnx.Add", "onnx.Mul")
+"""Operators whose operands have one type; a product of matrices takes unsigned numbers by signed ones, too."""
 
 
 def write_on_integers(module: Module, form: str = "qdq", weights: str = "signed") -> bool:
@@ -114,12 +117,16 @@ def _on_integers(op: Op, build: Builder, quantize: Op, scale: Value, zero: Value
     first = triples[0] if triples else None
     if first is None or not _per_tensor(first) or constant_of(scale) is None or constant_of(zero) is None:
         return None
+    if first[0].element != quantize.results[0].element:  # onnxruntime loads none that gives another type than it takes
+        return None
     if op.name in _MOVING and len(op.results) == 1:
         if not all(_same(*pair) for pair in ((first[1], scale), (first[2], zero))):
             return None
         return _emit(build, op.name, [first[0], *op.operands[1:]], type_, op)
     second = triples[1] if len(triples) > 1 else None
     if second is None or (op.name == "onnx.MatMul" and not _per_tensor(second) and len(second[0].static_shape) != 2):
+        return None
+    if second[0].element != first[0].element and (op.name in _OF_ONE_TYPE or first[0].element == I8):
         return None
     flat = [*first, *second]
     if op.name == "onnx.Conv":
@@ -134,7 +141,7 @@ def _on_integers(op: Op, build: Builder, quantize: Op, scale: Value, zero: Value
         if bias is None and len(op.operands) > 2:
             return None
         return _emit(build, f"{_MS}.QGemm", [*flat, bias, scale, zero], type_, op)
-    if op.name in ("onnx.Add", "onnx.Mul") and _per_tensor(second):
+    if op.name in _OF_ONE_TYPE and _per_tensor(second):
         return _emit(build, f"{_MS}.QLinear{op.name.removeprefix('onnx.')}", [*flat, scale, zero], type_, op)
     return None
 
