@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-__all__ = ["ELEMENTS", "FORMS", "Form"]
+__all__ = ["ELEMENTS", "FORMS", "Form", "Make"]
 
 ELEMENTS: Mapping[str, Any] = {
     "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32,
