@@ -86,6 +86,11 @@ def _activated(op: Op, found: Any) -> Any:
 INTERVALS = _ActivatedTable("top")
 
 
+def _is_whole(op: Op) -> bool:
+    """Whether an op computes integers. The ends of floats, which a ReLU or a constant may have set, may be integers, too."""
+    return isinstance(op.results[0].element_or_none, IntegerType | IndexType)
+
+
 def _count(op: Op) -> int | None:
     """Of how many elements at most one of a reduction's results is made; None where a size is not known."""
     shape = op.operands[0].shape_or_none
@@ -123,8 +128,10 @@ def anything(op: BatchNorm | Conv | Deconv, x: Sequence[Interval]) -> Interval:
 
 @INTERVALS("Floor", "Ceil", "Round", rounds=False)
 def rounded(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
-    low, high = x[0]
-    return (low - 1.0, high + 1.0) if isinstance(low, float) else (low, high)
+    """Between the whole numbers around the ends, whichever way it is rounded."""
+    if _is_whole(op) or math.inf in map(abs, x[0]):
+        return x[0]
+    return float(math.floor(x[0][0])), float(math.ceil(x[0][1]))
 
 
 # --- arithmetic
@@ -189,7 +196,7 @@ def squared_difference(op: SquaredDifference, x: Sequence[Interval]) -> Interval
 @INTERVALS("Div", "FloorDiv")
 def divided(op: Div | FloorDiv, x: Sequence[Interval]) -> Interval:
     (low, high), (least, most) = x
-    if isinstance(low, float) or isinstance(least, float):
+    if not _is_whole(op):
         return _float_quotient(x[0], x[1])
     if least <= 0 <= most:  # by 1 or -1 at least; what a division by 0 gives is not defined
         greatest = max(abs(low), abs(high))
@@ -211,7 +218,7 @@ def _float_quotient(a: Interval, b: Interval) -> Interval:
 def remainder(op: FloorMod | TruncMod, x: Sequence[Interval]) -> Interval:
     (low, high), (least, most) = x
     size = max(abs(least), abs(most))
-    below = size if isinstance(size, float) else max(size - 1, 0)
+    below = max(size - 1, 0) if _is_whole(op) else size
     signs = x[1] if op.name == "top.FloorMod" else x[0]  # whose sign the result has
     made = (-below if signs[0] < 0 else 0), (below if signs[1] > 0 else 0)
     if low >= 0 and least > 0:
@@ -222,7 +229,7 @@ def remainder(op: FloorMod | TruncMod, x: Sequence[Interval]) -> Interval:
 @INTERVALS("Pow")
 def power(op: Pow, x: Sequence[Interval]) -> Interval:
     (low, high), (_, most) = x
-    if isinstance(low, float) or isinstance(most, float) or most > 64:
+    if not _is_whole(op) or isinstance(most, float) or most > 64:
         return EVERYTHING
     greatest = max(abs(low), abs(high), 1) ** max(int(most), 0)  # of a negative exponent -1, 0 or 1
     return (-greatest if low < 0 else 0), greatest
@@ -320,7 +327,7 @@ def reduced(op: Reduce, x: Sequence[Interval]) -> Interval:
         each = {"ReduceSum": x[0], "ReduceL1": absolute(x[0]), "ReduceSumSquare": square(x[0])}[mode]
         return times(each[0], count), times(each[1], count)
     greatest = max(abs(x[0][0]), abs(x[0][1]), 1)
-    if mode == "ReduceProd" and not isinstance(greatest, float) and count * greatest.bit_length() <= 1024:
+    if mode == "ReduceProd" and _is_whole(op) and count * greatest.bit_length() <= 1024:
         return (-(greatest**count) if x[0][0] < 0 else 0), greatest**count
     return EVERYTHING
 

@@ -91,6 +91,20 @@ def test_results_lie_in_their_interval(name: str, attributes: dict[str, Any], en
         assert found[0] != limits(type_), "something is known"
 
 
+@pytest.mark.parametrize(("name", "attributes"), [
+    ("Div", {}), ("FloorDiv", {}), ("FloorMod", {}), ("TruncMod", {}), ("Pow", {}), ("Round", {})])
+def test_floats_behind_a_relu_are_no_integers(name: str, attributes: dict[str, Any]):
+    """The end that it sets is 0, as that of integers: 6 by 0.01 was among those that are no more than 6."""
+    def build(b: Builder, *values: Value) -> Any:
+        return b.emit(f"top.{name}", *(b.emit("top.Relu", x, relu_limit=5.6) for x in values), **attributes)
+
+    count = 1 if name == "Round" else 2
+    low, high = interval_in(build, *[FLOATS] * count)
+    given = {"x0": np.array([5.6, 5.6, 0.5, 0, 3, 1], np.float32), "x1": np.array([0.01, 5.59, 3, 2, 5.6, 5.5], np.float32)}
+    (made,) = run(build_module([FLOATS] * count, build), dict(list(given.items())[:count])).values()
+    assert all(low <= number <= high for number in made.tolist()), (made, low, high)
+
+
 def test_where_integers_may_wrap_round_the_type_is_all_that_is_known():
     assert interval_in(lambda b, x: b.emit("top.Mul", x, x), SIX) == limits(SIX)
 
