@@ -94,6 +94,8 @@ def register_passes(register: Any) -> None:
                   "Transpose products whose constant matrix stands on the left: it stands on the right, as a layer's."))
     register(Pass("write-out-normalizations", f"{_HERE}.simplify.normalization:write_out_normalizations",
                   "Write out normalizations and quotients of tensors: means, squares, products, reciprocals."))
+    register(Pass("write-out-floor-divisions", f"{_HERE}.simplify.floor_division:write_out_floor_divisions",
+                  "Write out quotients of floats rounded down that are not of rounded quotients: what is left, compared."))
     register(Pass("spell-out-quantized", f"{_HERE}.simplify.spell_out:spell_out_quantized",
                   "Let quantized ops compute with real numbers between casts, as QDQ models have them."))
     register(Pass("layout", f"{_HERE}.layout.change:change_layout", "Turn the graph to NHWC or NCHW and cancel the transposes."))

@@ -197,11 +197,17 @@ def scaled(op: Scale, shown: Landmarks) -> Asked:
     return {} if factor is None or offset is None else {0: _scaled(_shifted(shown, *offset), factor, _is_whole(op))}
 
 
-@_activated("Div", "FloorDiv")
+@_activated("Div")
 def divided(op: Op, shown: Landmarks) -> Asked:
     divisor = _largest(op.operands[1])
     by = {1: Landmarks(divides=True)} if op.operands[1].is_quantized else {}
     return by if divisor is None else {0: _divided(shown, divisor, _is_whole(op))}
+
+
+@LANDMARKS("FloorDiv")
+def floor_of_quotient(op: Op, shown: Landmarks) -> Asked:
+    """Of floats steps, whichever quotient is rounded down: what is computed around it may be rounded to the next."""
+    return divided(op, rounded(op, shown)[0])
 
 
 @LANDMARKS("Sqrt", "Rsqrt")

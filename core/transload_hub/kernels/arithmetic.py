@@ -145,19 +145,56 @@ def _integer_power(base: Array, exponent: Array) -> Array:
 
 @KERNELS("top.FloorDiv")
 def floor_div(op: FloorDiv, a: Array, b: Array) -> Array:
-    a, b = wide(a), wide(b)
     with np.errstate(all="ignore"):
-        return finish(op, a // b if is_integer(a) else np.floor(a / b))
+        if is_integer(a):
+            return finish(op, wide(a) // wide(b))
+        return finish(op, _FLOORS[op.quotient](a, b))
+
+
+def _floor_of_rounded(a: Array, b: Array) -> Array:
+    return np.floor(wide(a) / wide(b))
+
+
+def _floor_of_exact(a: Array, b: Array) -> Array:
+    """The floor of a quotient in f64, which tells those of narrower floats from whole numbers.
+
+    Of f64 itself the quotient without what it has behind the point: what the division leaves, which is exact, by the divisor.
+    """
+    if a.dtype != np.float64:
+        return np.floor(a.astype(np.float64) / b.astype(np.float64))
+    part = _floor_rest(a, b) / b
+    return np.rint(a / b - np.where(part > 0, part, 0))
+
+
+def _floor_by_fmod(a: Array, b: Array) -> Array:
+    """ATen's steps (`c10/util/generic_math.h`, `div_floor_floating`), each rounded to the type of the operands."""
+    def step(made: Array) -> Array:
+        return wide(made.astype(a.dtype))
+
+    x, y = wide(a), wide(b)
+    rest, quotient = np.fmod(x, y), step(x / y)
+    whole = step(step(x - rest) / y)
+    whole = np.where((rest != 0) & ((y < 0) != (rest < 0)), step(whole - 1), whole)
+    floor = np.floor(whole)
+    floor = np.where(step(whole - floor) > 0.5, step(floor + 1), floor)  # of a division that came out a little less than whole
+    return np.where(y == 0, quotient, np.where(whole == 0, np.copysign(whole, quotient), floor))
+
+
+_FLOORS: dict[str, Callable[[Array, Array], Array]] = {
+    "rounded": _floor_of_rounded, "exact": _floor_of_exact, "fmod": _floor_by_fmod}
 
 
 @KERNELS("top.FloorMod")
 def floor_mod(op: FloorMod, a: Array, b: Array) -> Array:
     a, b = wide(a), wide(b)
     with np.errstate(all="ignore"):
-        if is_integer(a):
-            return finish(op, np.mod(a, b))
-        rest = np.fmod(a, b)  # np.mod gives zeros the sign of b, where all frameworks keep that of a
-        return finish(op, np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest))
+        return finish(op, np.mod(a, b) if is_integer(a) else _floor_rest(a, b))
+
+
+def _floor_rest(a: Array, b: Array) -> Array:
+    """What a division of floats rounded down leaves: zeros have the sign of a, as everywhere but in `np.mod`."""
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
 @KERNELS("top.TruncMod")

@@ -20,6 +20,9 @@ from .base import FLAG_TENSOR, OWN_NUMBER_TENSOR, QUANTITY_TENSOR, TOP, Activate
 from .infer import broadcast_shapes, fail, infer_broadcast, same_as_input, shape_of
 from .rounding import rounds
 
+QUOTIENTS = ("rounded", "exact", "fmod")
+"""What floats are meant by the floor of a quotient: see `FloorDiv`."""
+
 # --- arithmetic of several operands
 
 class Variadic(DeclaredOp):
@@ -162,7 +165,16 @@ class Pow(DeclaredOp):
 
 @TOP.op("FloorDiv")
 class FloorDiv(Binary):
-    """`floor(a / b)`, of floats of the rounded quotient (TensorFlow's FloorDiv); of integers, too (TFLite FLOOR_DIV)."""
+    """`floor(a / b)`, which integers have one of (TFLite FLOOR_DIV). Of floats frameworks mean different ones, by `quotient`:
+
+    - rounded: of the quotient as floats round it, so that 6 by 0.3 is 20 (TensorFlow's FloorDiv, TFLite FLOOR of DIV);
+    - exact: of the quotient itself, f32 and narrower floats divided in f64: 6 by 0.3 is 19, as 0.3 is a little more in binary
+      (TFLite FLOOR_DIV);
+    - fmod: the whole number that `(a - fmod(a, b)) / b` is, or is nearest to, one less where what is left has not b's sign;
+      NaN of an infinite a, and `a / b` where b is 0. Floats of 16 bits are rounded at each step (PyTorch's `floor_divide`).
+    """
+
+    quotient = attribute(enum(*QUOTIENTS), "which quotient of floats is rounded down", default="rounded")
 
 
 @TOP.op("FloorMod")

@@ -85,7 +85,7 @@ def _holds_integers(value: Value, depth: int = 8) -> bool:
     op = value.op
     if op is None or depth == 0:
         return False
-    if op.name in ("top.Round", "top.Floor", "top.Ceil"):
+    if op.name in ("top.Round", "top.Floor", "top.Ceil", "top.FloorDiv"):
         return True
     if is_cast(op):
         return not is_ranked_float(op.operands[0]) and op.operands[0].quant is None

@@ -27,7 +27,7 @@ class CoremlTarget(Target):
     accepts = ("top",)
     pipeline = (
         "inline,coreml-narrow-doubles{f64=$f64},coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},"
-        "unroll-recurrent,write-out-einsums,spell-out-quantized,dce")
+        "unroll-recurrent,write-out-einsums,spell-out-quantized,write-out-floor-divisions,dce")
     converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no calls that quantize while they run
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 

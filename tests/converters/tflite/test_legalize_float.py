@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import transload
+from transload_converters.tflite.runtime import open_model
 
 from tests.support.tflite_models import read_bytes
 
@@ -374,11 +376,33 @@ def test_nan_is_beyond_all_boundaries(write: Callable[..., bytes], judge: Callab
     judge(content, {"in0": given})
 
 
-@pytest.mark.parametrize(("divisors", "made"), [([2.0, 0.25, -4.0], ["top.FloorDiv"]), ([2.0, 0.3, 4.0], [])])
-def test_quotients_by_powers_of_two_are_one_op(write: Callable[..., bytes], divisors: list[float], made: list[str]) -> None:
-    """Which is exact, however it is rounded; others are spelled out, as LiteRT divides in f64."""
-    hub = transload.lower(read_bytes(write("FLOOR_DIV", [t(4, 3), const(divisors)], [t(4, 3)])), to="top")
-    assert [op.name for op in hub.ops() if op.name == "top.FloorDiv"] == made
+@pytest.mark.parametrize("divisor", [2.0, -0.25, 3.0, 0.3])
+def test_quotients_rounded_down_are_one_op_that_stays_float(write: Callable[..., bytes], divisor: float) -> None:
+    """Of what is left of a division, in steps of integers, most came to lie on another whole number."""
+    content = write("FLOOR_DIV", [t(4, 64), const([divisor])], [t(4, 64)])
+    samples = [{"in0": np.random.default_rng(seed).uniform(-20, 20, (4, 64)).astype(np.float32)} for seed in range(4)]
+    module = read_bytes(content)
+    hub = transload.legalize(module)
+    assert [op.name for op in hub.ops() if op.name.startswith("top.")] == ["top.Weight", "top.FloorDiv"]
+    quantized = transload.quantize(hub, "int8", samples)
+    for sample in samples:
+        (made,) = transload.run(quantized, sample).values()
+        np.testing.assert_array_equal(made, np.floor(sample["in0"].astype(np.float64) / np.float32(divisor)).astype(np.float32))
+
+
+def test_quotients_of_f32_are_rounded_down_as_by_litert(write: Callable[..., bytes], tmp_path: Path) -> None:
+    """In f64, and written as the same operator again: beyond 2^24, too, and of a quotient that is nearly whole or no f32."""
+    rng = np.random.default_rng(3)
+    b = rng.normal(size=4000).astype(np.float32)
+    a = np.concatenate([(rng.integers(-99, 99, 2000) * b[:2000]).astype(np.float32), (b[2000:] * 1e8).astype(np.float32)])
+    a[:8], b[:8] = (6, 1, -1e-40, 3, np.inf, -0.0, 1e38, np.nan), (0.3, -np.inf, 1e38, -1e-45, 2, 5, 1e-38, 1)
+    content = write("FLOOR_DIV", [t(4000), t(4000)], [t(4000)])
+    (tmp_path / "given.tflite").write_bytes(content)
+    hub = transload.legalize(read_bytes(content))
+    lowered = transload.save(transload.lower(hub, "tfl"), tmp_path / "made.tflite")
+    (wanted,) = open_model(tmp_path / "given.tflite")({"in0": a, "in1": b}).values()
+    for made in (transload.run(hub, {"in0": a, "in1": b}), open_model(lowered)({"in0": a, "in1": b})):
+        np.testing.assert_array_equal(next(iter(made.values())), wanted)
 
 
 @pytest.mark.parametrize("label", CASES)

@@ -63,6 +63,8 @@ def test_nothing_is_drawn_where_roundings_decide() -> None:
     for made, draws in ((lambda g, x: g.Floor(x), True), (lambda g, x: g.Floor(g.Sqrt(x)), False),
                         (lambda g, x: g.Sqrt(x), False),
                         (lambda g, x: g.Floor(g.Div(x, g.constant(np.array([3.0], np.float32)))), False),
+                        (lambda g, x: g.FloorDiv(x, g.constant(np.array([3.0], np.float32)), quotient="exact"), False),
+                        (lambda g, x: g.FloorDiv(x, g.constant(np.array([0.5], np.float32)), quotient="fmod"), True),
                         (lambda g, x: g.Add(g.Floor(x), g.Floor(g.Div(x, g.constant(np.array([3.0], np.float32))))), False)):
         graph = Graph((8,))
         module = graph.done(made(graph, graph.inputs[0]))

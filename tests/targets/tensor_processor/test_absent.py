@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from transload.ir import F16, F32, I8, Module, QuantType, TensorType, new_module, set_results
@@ -56,3 +57,19 @@ def test_a_form_that_no_rule_takes_is_told_with_what_would_be() -> None:
         "it takes one tensor of integers of 8 or 16 bits with one scale, beside numbers")
     (finding,) = left_to_host(of("top.Div", TensorType((2, 2), F32), TensorType((2, 2), F16)), load_chip("tp-small"))
     assert finding.why == "tp-small has Div, and none of its forms takes f32, f16 to f32"
+
+
+@pytest.mark.parametrize(("word", "divisor", "left"), [
+    ("rounded", 0.3, []), ("exact", 0.3, ["top.FloorDiv"]), ("fmod", 0.3, ["top.FloorDiv"]), ("exact", 0.5, []),
+    ("fmod", 0.5, ["top.IsInf"])])
+def test_floors_of_quotients_that_are_not_rounded_stay_whole_on_the_host(word: str, divisor: float, left: list[str]) -> None:
+    """It has the others: of the rounded quotient, and of what is not rounded, by powers of two."""
+    module = new_module()
+    block = module.add_function("main", [TensorType((2, 3), F32)]).regions[0].block
+    build = Builder(block)
+    number = build.constant(np.float32(divisor))
+    set_results(module.main, [build.emit("top.FloorDiv", block.arguments[0], number, quotient=word)])
+    findings = left_to_host(module, load_chip("tp-small"))
+    assert [finding.what for finding in findings] == left
+    if left == ["top.FloorDiv"]:
+        assert "the floor of a quotient that is not rounded before" in findings[0].why

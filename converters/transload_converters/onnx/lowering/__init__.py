@@ -7,6 +7,7 @@ A module a family of ops, each with a `RewriteTable`. Before them quantized ops 
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.floor_division import TABLE as FLOORED
 
 from . import (
     activation,
@@ -31,4 +32,4 @@ FAMILIES = (
     recurrent, control,
 )  # fmt: skip
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable() + FLOORED)

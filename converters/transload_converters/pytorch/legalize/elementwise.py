@@ -10,7 +10,6 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, F64, Type, Value, dtype_of
 from transload.rewrite import Rewriter
-from transload_hub.quotients import divides_exactly
 
 from ..schemas import NARROW, is_one_of
 from .table import AtenTable, Call, Taken, cast, common_element, compared_element, is_float, number_in, number_like, shape_of
@@ -99,37 +98,9 @@ def div(call: Call, rw: Rewriter) -> Value:
     mode = _mode_of(call)
     a, b = pair(call, rw, call.element)
     if mode == "floor":
-        return _floor_quotient(rw, a, b) if is_float(call.element) else rw.emit("top.FloorDiv", a, b)
+        return rw.emit("top.FloorDiv", a, b, quotient="fmod" if is_float(call.element) else "rounded")
     quotient = rw.emit("top.Div", a, b)
     return quotient if mode is None or not is_float(call.element) else _towards_zero(rw, quotient)
-
-
-def _floor_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
-    """The quotient of floats rounded down as ATen's `div_floor_floating` does it: of what is without the rest by `fmod`.
-
-    So 6 // 0.3 is 19, as 0.3 in binary is a little more, where the quotient itself is rounded to 20. Of an infinity it is NaN,
-    as what is left of that is; 0 has the sign of the quotient, and by 0 it is that. By powers of two it is one op.
-    """
-    if divides_exactly(b):
-        return rw.emit("top.Where", rw.emit("top.IsInf", a), number_like(rw, math.nan, a.element), rw.emit("top.FloorDiv", a, b))
-    zero, one = (number_like(rw, number, a.element) for number in (0, 1))
-
-    def compare(left: Value, mode: str, right: Value) -> Value:
-        return rw.emit("top.Compare", left, right, mode=mode)
-
-    quotient, rest = rw.emit("top.Div", a, b), rw.emit("top.TruncMod", a, b)
-    whole = rw.emit("top.Div", rw.emit("top.Sub", a, rest), b)
-    apart = rw.emit("top.LogicalXor", compare(b, "Less", zero), compare(rest, "Less", zero))
-    below = rw.emit("top.LogicalAnd", apart, compare(rest, "NotEqual", zero))
-    whole = rw.emit("top.Where", below, rw.emit("top.Sub", whole, one), whole)
-    floor = rw.emit("top.Floor", whole)  # of a division that came out a little less than whole the number below
-    short = compare(rw.emit("top.Sub", whole, floor), "Greater", number_like(rw, 0.5, a.element))
-    floor = rw.emit("top.Where", short, rw.emit("top.Add", floor, one), floor)
-    made = rw.emit("top.Where", compare(whole, "Equal", zero), rw.emit("top.Mul", quotient, zero), floor)
-    divisor = rw.constant_of(b)
-    if divisor is not None and np.asarray(divisor).all():
-        return made
-    return rw.emit("top.Where", compare(b, "Equal", zero), quotient, made)
 
 
 def _towards_zero(rw: Rewriter, value: Value) -> Value:

@@ -8,7 +8,6 @@ from typing import Any
 from transload.errors import Unsupported
 from transload.ir import BOOL, I16, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
-from transload_hub.quotients import divides_exactly
 
 from .common import emit_activated, emit_like, scalar, static_shape
 from .powers_of_two import shifted_operands
@@ -70,25 +69,9 @@ def extreme(op: Op, rw: Rewriter) -> Value:
 @TABLE(*_FLOORED)
 @plain_integers
 def floored(op: Op, rw: Rewriter) -> Value:
-    """FLOOR_DIV, FLOOR_MOD: of integers as they are stored."""
-    a, b = op.operands
-    if op.name == "tfl.floor_div" and a.is_float and not divides_exactly(b):
-        return _floor_of_exact_quotient(rw, a, b)
-    return emit_like(rw, op, _FLOORED[op.name], a, b)
-
-
-def _floor_of_exact_quotient(rw: Rewriter, a: Value, b: Value) -> Value:
-    """FLOOR_DIV of floats, which LiteRT divides in f64: 6 by 0.3 is 19, where the quotient in f32 is rounded to 20.
-
-    What a division leaves is exact. As a part of the divisor it is what the quotient has behind the point, however this is
-    rounded: without it there is a whole number, or what is nearest to one. Where nothing is left (or NaN, of infinities, and
-    by 0) the quotient stays, with the sign of a zero.
-    """
-    quotient = rw.emit("top.Div", a, b)
-    part = rw.emit("top.Div", rw.emit("top.FloorMod", a, b), b)
-    zero = scalar(rw, 0.0, part.element)
-    part = rw.emit("top.Where", rw.emit("top.Compare", part, zero, mode="Greater"), part, zero)
-    return rw.emit("top.Round", rw.emit("top.Sub", quotient, part))
+    """FLOOR_DIV, FLOOR_MOD: of integers as they are stored; FLOOR_DIV divides floats in f64."""
+    exact = op.name == "tfl.floor_div" and op.operands[0].is_float
+    return emit_like(rw, op, _FLOORED[op.name], *op.operands, **({"quotient": "exact"} if exact else {}))
 
 
 @TABLE("tfl.bitwise_xor")

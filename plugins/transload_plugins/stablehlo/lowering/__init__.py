@@ -6,6 +6,7 @@ A module a family of ops, each with a `RewriteTable`. Quantized models go by way
 from __future__ import annotations
 
 from transload.rewrite import RewriteTable
+from transload_hub.simplify.floor_division import TABLE as FLOORED
 
 from . import (
     activation,
@@ -33,4 +34,4 @@ FAMILIES = (
     resize, recurrent, control,
 )  # fmt: skip
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable() + FLOORED)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 from transload_hub.simplify.einsum import TABLE as PRODUCTS
+from transload_hub.simplify.floor_division import TABLE as FLOORED
 from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from .ops import (
@@ -39,5 +40,5 @@ FAMILIES = (
     cast, conv, block_products, matmul, pool, quantized, quantized_functions, activation, softmax, elementwise, division,
     functions, movement, reduce, resize, gather, ordering, normalization, control)
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable())
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable() + FLOORED)
 TABLE += PRODUCTS + UNROLLED + quantized_functions.FALLBACK + quantized.FALLBACK

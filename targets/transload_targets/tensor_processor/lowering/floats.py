@@ -11,6 +11,8 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, I32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.quotients import divides_exactly
+from transload_hub.simplify.floor_division import floor_division
 
 from .common import activation, need, quantized, reshape, same_numbers, static
 from .elementwise import equal_rank
@@ -111,8 +113,7 @@ def clamp(op: Relu | Clip, rw: Rewriter) -> Value | None:
         key: value for key, value in (("low", low), ("high", high)) if not math.isinf(value)})
 
 
-_PAIRS = {"Div": "div", "Pow": "pow", "PRelu": "prelu", "SquaredDifference": "squared_difference", "Atan2": "atan2",
-          "FloorDiv": "floor_div"}
+_PAIRS = {"Div": "div", "Pow": "pow", "PRelu": "prelu", "SquaredDifference": "squared_difference", "Atan2": "atan2"}
 
 
 @TABLE(*(f"top.{name}" for name in _PAIRS))
@@ -122,6 +123,18 @@ def pair(op: Op, rw: Rewriter) -> Value | None:
     if op.attribute("do_relu", False):
         raise Unsupported("an activation behind it")
     return _joined(op, rw, _PAIRS[op.name.removeprefix("top.")], op.operands)
+
+
+@TABLE("top.FloorDiv")
+def floor_divide(op: FloorDiv, rw: Rewriter) -> Value | None:
+    """Of the rounded quotient; of another one where the divisor rounds nothing."""
+    if not _of_floats(op):
+        return None
+    if op.quotient == "rounded":
+        return _joined(op, rw, "floor_div", op.operands)
+    if not divides_exactly(op.b):
+        raise Unsupported("the floor of a quotient that is not rounded before")
+    return floor_division(op, rw)
 
 
 @TABLE("top.FloorDiv", "top.ShiftRight")

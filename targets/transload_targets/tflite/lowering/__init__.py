@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from transload.rewrite import RewriteTable
 from transload_hub.simplify.einsum import TABLE as PRODUCTS
+from transload_hub.simplify.floor_division import TABLE as FLOORED
 from transload_hub.simplify.recurrent import TABLE as UNROLLED
 
 from . import (
@@ -38,5 +39,5 @@ FAMILIES = (
     constant, cast, conv, matmul, pool, elementwise, functions, bits, activation, movement, slicing, gather, scatter, reduce,
     resize, normalization, control)
 
-TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + PRODUCTS + UNROLLED
+TABLE: RewriteTable = sum((family.TABLE for family in FAMILIES), RewriteTable()) + FLOORED + PRODUCTS + UNROLLED
 TABLE += fallback.table_for(TABLE)

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Type, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, UI16, UI32, IntegerType, Op, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
@@ -206,6 +206,13 @@ def extreme(op: Max | Min, rw: Rewriter) -> Value | None:
     return widened(rw, made, op.output.element)
 
 
+def _floor_of_rounded(rw: Rewriter, op: Op) -> Value | None:
+    """FLOOR of DIV, as FLOOR_DIV divides in f64, and rounds no quotient; for others there is a table of their own."""
+    if op.attribute("quotient") != "rounded":
+        return None
+    return emit(rw, "floor", emit(rw, "div", *op.operands, like=op.results[0]), like=op.results[0])
+
+
 _BINARY = {
     "top.Pow": "pow", "top.FloorDiv": "floor_div", "top.FloorMod": "floor_mod", "top.SquaredDifference": "squared_difference",
     "top.Atan2": "atan2", "top.LogicalAnd": "logical_and", "top.LogicalOr": "logical_or", "top.LogicalXor": "not_equal",
@@ -216,7 +223,7 @@ _QUANTIZED_BINARY = {"top.SquaredDifference": "SQUARED_DIFFERENCE"}
 
 @TABLE(*_BINARY)
 def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
-    """POW, FLOOR_DIV (of floats FLOOR of DIV), FLOOR_MOD, ATAN2 and the like; xor of truth is NOT_EQUAL."""
+    """POW, FLOOR_DIV, FLOOR_MOD, ATAN2 and the like; xor of truth is NOT_EQUAL."""
     a, b = op.operands
     if any(quant(value) is not None for value in (a, b, op.result)):
         types = [quant(value) for value in (a, b, op.result)]
@@ -234,8 +241,8 @@ def binary(op: Binary | Bitwise | Logical | Pow, rw: Rewriter) -> Value | None:
         if not a.is_float:
             raise Unsupported(f"LiteRT's ATAN2 takes floats alone, and this is {a.element}")
         a, b = (spread(rw, value, op.result) for value in (a, b))
-    if op.name == "top.FloorDiv" and a.is_float:  # FLOOR_DIV divides in f64: of a quotient that is not rounded
-        return emit(rw, "floor", emit(rw, "div", a, b, like=op.result), like=op.result)
+    if op.name == "top.FloorDiv" and a.is_float and (op.attribute("quotient"), a.element) != ("exact", F32):
+        return _floor_of_rounded(rw, op)
     if op.name in ("top.FloorDiv", "top.FloorMod") and op.result.element in (UI8, UI16, UI32):
         return _chain(op, rw, _BINARY[op.name], (a, b))
     if op.name == "top.FloorMod":
