@@ -91,15 +91,17 @@ def relu(op: Any, p: Program) -> Argument:
 
 @emits("Sigmoid")
 def sigmoid(op: Any, p: Program) -> Argument:
+    """`scale * sigmoid(x) + bias`, or its logarithm; of the plain sigmoid that is `-softplus(-x)`, which keeps small numbers."""
     x = p.of(op.input)
+    if op.log and op.scale == 1.0 and op.bias == 0.0:
+        opposite = p("mul", x=x, y=scalar(-1, op.input))
+        return p("mul", x=p("softplus", x=opposite), y=scalar(-1, op.input))
+    y = p("sigmoid", x=x)
     if op.scale != 1.0:
-        x = p("mul", x=x, y=scalar(op.scale, op.input))
+        y = p("mul", x=y, y=scalar(op.scale, op.input))
     if op.bias != 0.0:
-        x = p("add", x=x, y=scalar(op.bias, op.input))
-    if not op.log:
-        return p("sigmoid", x=x)
-    opposite = p("mul", x=x, y=scalar(-1, op.input))
-    return p("mul", x=p("softplus", x=opposite), y=scalar(-1, op.input))
+        y = p("add", x=y, y=scalar(op.bias, op.input))
+    return p("log", x=y, epsilon=scalar(0, op.input)) if op.log else y
 
 
 _WITH_NUMBERS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
