@@ -1,4 +1,4 @@
-"""Arithmetic of the hub as calls of MIL: element by element, activations, reductions, normalizations, casts."""
+"""Arithmetic of the hub as calls of MIL: element by element, activations, reductions, normalizations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, FloatType, IntegerType, Op, QuantType, Value
+from transload.ir import BOOL, FloatType, IntegerType, Op, Value
 
-from .program import Argument, Program, mil_type
+from .program import INT32, Argument, Program, mil_type
 
-__all__ = ["EMITTERS", "activated", "scalar"]
+__all__ = ["EMITTERS", "activated", "scalar", "within"]
 
 Emitter = Callable[[Any, Program], Argument]
 EMITTERS: dict[str, Emitter] = {}
@@ -33,6 +33,19 @@ def scalar(number: float, like: Value) -> Any:
     if isinstance(like.element, FloatType):
         return np.array(number, np.float16 if mil_type(like.element) == "fp16" else np.float32)
     return np.array(int(number), np.int32)
+
+
+def within(p: Program, x: Argument, low: float, high: float, like: Value) -> Argument:
+    """Integers of the type of `like` between two limits: the whole numbers between, as far as the type goes.
+
+    A limit beyond what the type or int32 holds limits nothing, where all numbers are on its other side.
+    """
+    least, most = like.element.range  # type: ignore[attr-defined]
+    low = least if low <= least else most if low >= most else math.ceil(low)
+    high = most if high >= most else least if high <= least else math.floor(high)
+    if low > max(least, INT32.min):
+        x = p("maximum", x=x, y=scalar(low, like))
+    return p("minimum", x=x, y=scalar(high, like)) if high < min(most, INT32.max) else x
 
 
 def activated(op: Op, p: Program, y: Argument) -> Argument:
@@ -329,48 +342,3 @@ def lrn(op: Any, p: Program) -> Argument:
 def _need_channels_second(op: Any) -> None:
     if str(op.layout) != "NCHW":
         raise Unsupported("its channels are last, and Core ML has them second")
-
-
-# --- types
-
-
-@emits("Cast")
-def cast(op: Any, p: Program) -> Argument:
-    """Between types; from and to quantized ones, QDQ's operators, between these both."""
-    source, wanted = op.input.element, op.result.element
-    if isinstance(source, QuantType):
-        x, source = _dequantized(op, p, source), source.expressed
-        if source == wanted:
-            return x
-    else:
-        x = p.of(op.input)
-    if isinstance(wanted, QuantType):
-        kind = mil_type(wanted)
-        return p("quantize", input=x, scale=np.float32(wanted.scales[0]).reshape(()), output_dtype=kind,
-                 zero_point=np.array(wanted.zero_points[0], kind))
-    kind = mil_type(wanted)
-    if isinstance(source, FloatType) and isinstance(wanted, IntegerType) and str(op.round_mode) not in ("Trunc", "HalfToEven"):
-        raise Unsupported(f"it rounds {op.round_mode}, and Core ML cuts off, or rounds halves to even")
-    if isinstance(source, FloatType) and str(op.round_mode) == "HalfToEven":
-        x = p("round", x=x)
-    return p("identity", x=x) if mil_type(source) == kind else p("cast", x=x, dtype=kind)
-
-
-def _dequantized(op: Any, p: Program, source: QuantType) -> Argument:
-    from transload.engine.quantized import dequantize
-    from transload.ir.build import constant_of
-
-    held = constant_of(op.input)
-    if held is None:
-        kind = mil_type(source)
-        return p("dequantize", input=p.of(op.input), scale=np.float32(source.scales[0]).reshape(()),
-                 zero_point=np.array(source.zero_points[0], kind))
-    array = held.numpy()
-    if not array.ndim or array.dtype.itemsize > 1 or source.blocks is not None or array.dtype.kind not in "iu":
-        return dequantize(array, source).astype(np.float32)
-    axis = 0 if source.per_tensor else source.axis
-    kind = str(array.dtype)
-    shape = () if source.per_tensor else (-1,)
-    scales = np.asarray(source.scales, np.float32).reshape(shape)
-    zeros = np.asarray(source.zero_points, kind).reshape(shape)
-    return p("constexpr_affine_dequantize", quantized_data=np.ascontiguousarray(array), zero_point=zeros, scale=scales, axis=axis)

@@ -17,9 +17,10 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, FloatType, IntegerType, QuantType, Type, Value
 from transload.ir.build import constant_of
 
-__all__ = ["Program", "Wire", "identifiers", "mil_type"]
+__all__ = ["INT32", "Program", "Wire", "identifiers", "mil_type"]
 
-_I32 = np.iinfo(np.int32)
+INT32 = np.iinfo(np.int32)
+"""The ends of the only integers that MIL computes in."""
 _FLOATS = "convert the model of float32: without --quantize, where that made other floats of it"
 _QUANTIZED = {"i8": "int8", "ui8": "uint8"}
 
@@ -100,8 +101,8 @@ def constant(array: np.ndarray, element: Type) -> np.ndarray:
     kind = mil_type(element) if not isinstance(element, QuantType) else str(element.storage)
     if kind != "int32":
         return np.ascontiguousarray(array)
-    if array.size and (array.min() < _I32.min or array.max() > _I32.max):
-        clipped = np.clip(array, _I32.min, _I32.max)
+    if array.size and (array.min() < INT32.min or array.max() > INT32.max):
+        clipped = np.clip(array, INT32.min, INT32.max)
         if not np.isin(array[array != clipped], (np.iinfo(np.int64).min, np.iinfo(np.int64).max)).all():
             raise Unsupported(f"Core ML's integers have 32 bits, and {int(array.flat[np.abs(array).argmax()])} does not fit")
         return clipped.astype(np.int32)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import Unsupported
+from transload.ir import I64
 from transload.testing import build_op
 
 from .folding import folded
@@ -34,3 +36,52 @@ def computes(name: str, *operands: np.ndarray, **attributes: Any) -> None:
     {"scale": 2.0}, {"bias": 0.5}, {"log": True}, {"scale": 2.0, "bias": 1.0}, {"scale": 2.0, "bias": 1.0, "log": True}], ids=str)
 def test_the_factor_and_addend_of_a_sigmoid_belong_to_its_result(attributes: dict[str, Any]) -> None:
     computes("Sigmoid", FLOATS, **attributes)
+
+
+# --- casts
+
+REALS = np.array([-300.7, -1.5, -0.5, 0.5, 1.5, 2.5, 127.5, 300.2, 1e5, -1e5], np.float32)
+BEYOND = np.array([3e9, -3e9, np.inf, -np.inf, np.nan, 2147483520.0, -1.0], np.float32)
+
+
+def casts(source: str, target: str, array: np.ndarray, attributes: str = "") -> None:
+    """Fails where a cast gives other numbers than the hub's."""
+    text = f"""
+      module {{ func.func @main(%a: tensor<{array.size}x{source}>) -> tensor<{array.size}x{target}> {{
+        %0 = "top.Cast"(%a) {{{attributes}}} : (tensor<{array.size}x{source}>) -> tensor<{array.size}x{target}>
+        return %0 : tensor<{array.size}x{target}> }} }}"""
+    agrees(transload.load(format="mlir", text=text), [array])
+
+
+@pytest.mark.parametrize("mode", ["Trunc", "HalfToEven"])
+@pytest.mark.parametrize("saturate", ["false", "true"])
+@pytest.mark.parametrize("target", ["i4", "i8", "ui8", "i16", "ui16", "i32", "i64", "i1"])
+def test_floats_become_integers_of_their_type(target: str, saturate: str, mode: str) -> None:
+    attributes = f'saturate = {saturate}, round_mode = "{mode}"'
+    casts("f32", target, REALS, attributes)
+    casts("f16", target, np.clip(REALS, -6e4, 6e4).astype(np.float16), attributes)
+
+
+@pytest.mark.parametrize("target", ["i8", "ui8", "i16", "i32"])
+def test_what_saturates_has_the_nearest_end_of_its_type_and_is_0_where_it_was_no_number(target: str) -> None:
+    casts("f32", target, BEYOND, "saturate = true")
+    casts("f16", target, BEYOND[2:5].astype(np.float16), "saturate = true")
+
+
+def test_integers_saturate_too() -> None:
+    whole = np.array([-300, -1, 0, 5, 127, 128, 255, 300], np.int32)
+    for target in ("i8", "ui8", "i16", "ui16", "ui32", "i64", "ui64"):
+        casts("i32", target, whole, "saturate = true")
+
+
+def test_64_bits_saturate_at_the_ends_of_32() -> None:
+    module = build_op("top.Cast", BEYOND, element=I64, saturate=True)
+    (found,) = folded(module, [BEYOND])
+    assert found is not None
+    np.testing.assert_array_equal(found[:5], [2**31 - 1, -(2**31), 2**31 - 1, -(2**31), 0])
+
+
+def test_floats_do_not_become_integers_that_core_ml_has_not() -> None:
+    for attributes in ("", "saturate = true"):
+        with pytest.raises(Unsupported, match="ui32"):
+            casts("f32", "ui32", BEYOND, attributes)
