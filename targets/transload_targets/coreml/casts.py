@@ -35,6 +35,8 @@ def _cast(op: Any, p: Program) -> Argument:
     else:
         x = p.of(op.input)
     if isinstance(wanted, QuantType):
+        if not isinstance(source, FloatType):
+            raise Unsupported(f"Core ML quantizes floats, not numbers of type {source}", "cast to f32 before")
         return _quantized(op, p, _single(p, x, source), wanted)
     if isinstance(wanted, IntegerType) and wanted != BOOL and isinstance(source, FloatType):
         return _whole(op, p, _single(p, x, source), wanted)
@@ -52,7 +54,7 @@ def _as(p: Program, x: Argument, source: Type, kind: str) -> Argument:
 
 def _single(p: Program, x: Argument, source: Type) -> Argument:
     """Floats in 32 bits, which the ends of integers fit in."""
-    return x if source == F32 or not isinstance(source, FloatType) else p("cast", x=x, dtype="fp32")
+    return x if source == F32 else p("cast", x=x, dtype="fp32")
 
 
 # --- integers
@@ -103,9 +105,18 @@ def _wrapped(p: Program, x: Argument, wanted: IntegerType) -> Argument:
 
 
 def _quantized(op: Any, p: Program, x: Argument, wanted: QuantType) -> Argument:
-    kind = mil_type(wanted)
-    return p("quantize", input=x, scale=_number(wanted.scales[0]), output_dtype=kind,
-             zero_point=_number(wanted.zero_points[0], kind))
+    """`clamp(round(x / scale) + zero_point)`, halves to even. MIL clamps to all of its type: to less, the reals are clipped.
+
+    With HalfToEvenStored what is stored is even, which differs where zero points are odd: `clamp(round(x / scale + zero_point))`.
+    """
+    kind, scale, point = mil_type(wanted), wanted.scales[0], wanted.zero_points[0]
+    if str(op.round_mode) == "HalfToEvenStored" and point % 2:
+        x = p("add", x=p("real_div", x=x, y=_number(scale)), y=_number(point))
+        scale, point = 1.0, 0
+    low, high = wanted.storage_min, wanted.storage_max
+    if (low, high) != wanted.storage.range:
+        x = p("clip", x=x, alpha=_number((low - point) * scale), beta=_number((high - point) * scale))
+    return p("quantize", input=x, scale=_number(scale), output_dtype=kind, zero_point=_number(point, kind))
 
 
 def _dequantized(op: Any, p: Program, source: QuantType) -> Argument:

@@ -85,3 +85,21 @@ def test_floats_do_not_become_integers_that_core_ml_has_not() -> None:
     for attributes in ("", "saturate = true"):
         with pytest.raises(Unsupported, match="ui32"):
             casts("f32", "ui32", BEYOND, attributes)
+
+
+QUANTIZED = np.array([-100.0, -2.75, -0.25, 0.2, 0.25, 0.75, 1.25, 500.0], np.float32)
+
+
+@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored"])
+@pytest.mark.parametrize("storage", ["i8", "i8<-127:127>", "i8<-8:7>", "u8", "u8<1:255>"])
+@pytest.mark.parametrize("point", [3, 4])
+def test_reals_are_quantized_into_the_range_that_is_stored(storage: str, point: int, mode: str) -> None:
+    """A narrowed range clips, and stored numbers that are even are so where the zero point is odd."""
+    element = f"!quant.uniform<{storage}:f32, 0.5:{point}>"
+    casts("f32", element, QUANTIZED, f'round_mode = "{mode}"')
+    casts("f16", element, QUANTIZED.astype(np.float16), f'round_mode = "{mode}"')
+
+
+def test_integers_are_not_quantized() -> None:
+    with pytest.raises(Unsupported, match="quantizes floats"):
+        casts("i32", "!quant.uniform<i8:f32, 0.5:3>", np.arange(4, dtype=np.int32), 'round_mode = "HalfToEven"')
