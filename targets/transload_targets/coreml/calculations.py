@@ -29,9 +29,12 @@ def emits(*names: str) -> Callable[[Emitter], Emitter]:
 
 
 def scalar(number: float, like: Value) -> Any:
-    """A number of the type of a value."""
+    """A number of the type of a value; `Unsupported` where integers have it not."""
     if isinstance(like.element, FloatType):
-        return np.array(number, np.float16 if mil_type(like.element) == "fp16" else np.float32)
+        with np.errstate(over="ignore"):  # what is beyond a float is infinite
+            return np.array(number, np.float16 if mil_type(like.element) == "fp16" else np.float32)
+    if not INT32.min <= number <= INT32.max or number != int(number):
+        raise Unsupported(f"it computes with {number:g}, and Core ML's integers are whole, of 32 bits", "cast to floats before")
     return np.array(int(number), np.int32)
 
 
@@ -43,21 +46,22 @@ def within(p: Program, x: Argument, low: float, high: float, like: Value) -> Arg
     least, most = like.element.range  # type: ignore[attr-defined]
     low = least if low <= least else most if low >= most else math.ceil(low)
     high = most if high >= most else least if high <= least else math.floor(high)
-    if low > max(least, INT32.min):
-        x = p("maximum", x=x, y=scalar(low, like))
-    return p("minimum", x=x, y=scalar(high, like)) if high < min(most, INT32.max) else x
+    y = p("maximum", x=x, y=scalar(low, like)) if low > max(least, INT32.min) else p("identity", x=x)
+    return p("minimum", x=y, y=scalar(high, like)) if high < min(most, INT32.max) else y
 
 
 def activated(op: Op, p: Program, y: Argument) -> Argument:
     """`y` after the ReLU that the op's attributes ask for."""
     if not op.attributes.get("do_relu", False):
         return y
-    limit = op.attributes.get("relu_limit", -1.0)
-    result = op.results[0]
-    if not isinstance(result.element, FloatType):
-        y = p("maximum", x=y, y=scalar(0, result))
-        return p("minimum", x=y, y=scalar(limit, result)) if limit >= 0 else y
-    return p("relu", x=y) if limit < 0 else p("clip", x=y, alpha=scalar(0, result), beta=scalar(limit, result))
+    return _relu(p, y, op.attributes.get("relu_limit", -1.0), op.results[0])
+
+
+def _relu(p: Program, x: Argument, limit: float, like: Value) -> Argument:
+    """Numbers of the type of `like` from 0 up to a limit, where that is not negative."""
+    if not isinstance(like.element, FloatType):
+        return within(p, x, 0, limit if limit >= 0 else math.inf, like)
+    return p("relu", x=x) if limit < 0 else p("clip", x=x, alpha=scalar(0, like), beta=scalar(limit, like))
 
 
 _UNARY = {
@@ -97,9 +101,7 @@ def logarithm(op: Any, p: Program) -> Argument:
 
 @emits("Relu")
 def relu(op: Any, p: Program) -> Argument:
-    if op.relu_limit < 0:
-        return p("relu", x=p.of(op.input))
-    return p("clip", x=p.of(op.input), alpha=scalar(0, op.input), beta=scalar(op.relu_limit, op.input))
+    return _relu(p, p.of(op.input), op.relu_limit, op.input)
 
 
 @emits("Sigmoid")
@@ -163,6 +165,8 @@ def prelu(op: Any, p: Program) -> Argument:
 @emits("Clip")
 def clip(op: Any, p: Program) -> Argument:
     y = p.of(op.input)
+    if not isinstance(op.input.element, FloatType):
+        return within(p, y, op.min, op.max, op.input)
     if op.min > -math.inf:
         y = p("maximum", x=y, y=scalar(op.min, op.input))
     return p("minimum", x=y, y=scalar(op.max, op.input)) if op.max < math.inf else p("identity", x=y)
@@ -207,9 +211,16 @@ def add(op: Any, p: Program) -> Argument:
     return activated(op, p, reduce(lambda a, b: p("add", x=a, y=b), terms) if len(terms) > 1 else p("identity", x=terms[0]))
 
 
-@emits("AddConst", "MulConst")
-def with_constant(op: Any, p: Program) -> Argument:
-    return activated(op, p, p("add" if op.name == "top.AddConst" else "mul", x=p.of(op.input), y=scalar(op.const_val, op.input)))
+@emits("AddConst")
+def add_constant(op: Any, p: Program) -> Argument:
+    """Of what is added to integers the hub cuts the fraction off."""
+    number = op.const_val if isinstance(op.input.element, FloatType) else np.trunc(op.const_val)
+    return activated(op, p, p("add", x=p.of(op.input), y=scalar(number, op.input)))
+
+
+@emits("MulConst")
+def times_constant(op: Any, p: Program) -> Argument:
+    return activated(op, p, p("mul", x=p.of(op.input), y=scalar(op.const_val, op.input)))
 
 
 @emits("Scale")

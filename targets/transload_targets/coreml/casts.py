@@ -41,7 +41,7 @@ def _cast(op: Any, p: Program) -> Argument:
     if isinstance(wanted, IntegerType) and wanted != BOOL and isinstance(source, FloatType):
         return _whole(op, p, _single(p, x, source), wanted)
     if op.saturate and isinstance(wanted, IntegerType) and isinstance(source, IntegerType) and BOOL not in (wanted, source):
-        x = within(p, x, *wanted.range, op.input)
+        return within(p, x, *wanted.range, op.input)
     return _as(p, x, source, mil_type(wanted))
 
 

@@ -49,9 +49,9 @@ def _window(op: Any, *, dilations: bool = True) -> dict[str, Any]:
     return {**window, "dilations": list(op.dilations)} if dilations else window
 
 
-def _need_floats(op: Any) -> None:
+def _need_floats(op: Any, does: str = "multiplies") -> None:
     if not isinstance(op.input.element, FloatType):
-        raise Unsupported("Core ML multiplies floats here, not integers", "quantized models go to it with floats between casts")
+        raise Unsupported(f"Core ML {does} floats here, not integers", "quantized models go to it with floats between casts")
 
 
 @emits("Conv", "Deconv")
@@ -78,6 +78,7 @@ def avg_pool(op: Any, p: Program) -> Argument:
 
 @emits("MaxPool")
 def max_pool(op: Any, p: Program) -> Argument:
+    _need_floats(op, "pools")
     if any(size != 1 for size in op.dilations):
         raise Unsupported("its window is dilated, which Core ML's pooling is not")
     return activated(op, p, p("max_pool", x=p.of(op.input), kernel_sizes=list(op.kernel_shape), **_window(op, dilations=False)))
@@ -149,6 +150,7 @@ def slice_(op: Any, p: Program) -> Argument:
 
 @emits("Pad")
 def pad(op: Any, p: Program) -> Argument:
+    _need_floats(op, "pads")
     modes = {"constant": "constant", "reflect": "reflect", "edge": "replicate"}
     if op.mode not in modes:
         raise Unsupported(f"Core ML does not pad by {op.mode}")

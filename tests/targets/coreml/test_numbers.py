@@ -103,3 +103,51 @@ def test_reals_are_quantized_into_the_range_that_is_stored(storage: str, point: 
 def test_integers_are_not_quantized() -> None:
     with pytest.raises(Unsupported, match="quantizes floats"):
         casts("i32", "!quant.uniform<i8:f32, 0.5:3>", np.arange(4, dtype=np.int32), 'round_mode = "HalfToEven"')
+
+
+# --- integers
+
+INTEGERS = (np.int8, np.uint8, np.int32, np.uint32, np.int64)
+
+
+def whole(kind: Any) -> np.ndarray:
+    made = np.random.default_rng(1).integers(-9, 10, (3, 4))
+    return np.abs(made).astype(kind) if np.dtype(kind).kind == "u" else made.astype(kind)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize(("low", "high"), [
+    (-3.5, -0.5), (0.5, 3.5), (-1e30, 1e30), (-np.inf, np.inf), (-1e10, 3.0), (2.0, np.inf), (-300.0, 300.0)])
+def test_limits_of_integers_are_whole_and_as_far_as_their_type_goes(kind: Any, low: float, high: float) -> None:
+    computes("Clip", whole(kind), min=low, max=high)
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("limit", [-1.0, 0.0, 2.5, 3.0, 1e20, np.inf])
+def test_integers_have_a_relu(kind: Any, limit: float) -> None:
+    computes("Relu", whole(kind), relu_limit=limit)
+    computes("AddConst", whole(kind), const_val=0.5, do_relu=True, relu_limit=limit)
+
+
+@pytest.mark.parametrize(("name", "attributes"), [
+    ("MulConst", {"const_val": 0.5}), ("MulConst", {"const_val": 2.5}), ("AddConst", {"const_val": 1e12}),
+    ("Clip", {"min": 1e12, "max": 1e13}), ("Clip", {"min": -1e13, "max": -1e12})], ids=str)
+def test_numbers_that_int32_has_not_are_refused(name: str, attributes: dict[str, Any]) -> None:
+    with pytest.raises(Unsupported, match="integers"):
+        computes(name, whole(np.int64), **attributes)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.5])
+def test_sums_of_integers_times_fractions_are_refused(factor: float) -> None:
+    with pytest.raises(Unsupported, match="integers"):
+        computes("Add", whole(np.int32), whole(np.int32), coeff=(factor, 1.0))
+    computes("Add", whole(np.int32), whole(np.int32), coeff=(-2.0, 1.0), do_relu=True, relu_limit=3.5)
+
+
+def test_what_takes_floats_alone_says_so() -> None:
+    """Not what coremltools says of the call; and a padding beyond int32 is no raw error."""
+    for value in (0.0, 0.5, 1e12):
+        with pytest.raises(Unsupported, match="pads floats"):
+            computes("Pad", whole(np.int64), paddings=(0, 0, 1, 1), val=value)
+    with pytest.raises(Unsupported, match="pools floats"):
+        computes("MaxPool", whole(np.int32).reshape(1, 1, 3, 4), kernel_shape=(2, 2))
