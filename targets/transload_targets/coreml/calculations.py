@@ -250,6 +250,8 @@ _REDUCTIONS = {
     "ReduceMean": "reduce_mean", "ReduceSum": "reduce_sum", "ReduceMax": "reduce_max", "ReduceMin": "reduce_min",
     "ReduceProd": "reduce_prod", "ReduceL1": "reduce_l1_norm", "ReduceL2": "reduce_l2_norm",
     "ReduceSumSquare": "reduce_sum_square", "ReduceLogSumExp": "reduce_log_sum_exp"}
+_OF_ONE = {"ReduceL1": "abs", "ReduceL2": "abs", "ReduceSumSquare": "square"}
+"""What reductions give of one element, but for those that give the element itself."""
 
 
 @emits("Reduce")
@@ -259,7 +261,14 @@ def reduction(op: Any, p: Program) -> Argument:
         raise Unsupported(f"Core ML has no {op.mode}")
     if op.input.element == BOOL:
         raise Unsupported("Core ML reduces numbers, and this are truth values", "cast to integers")
+    if not op.axes:
+        return p(_OF_ONE.get(str(op.mode), "identity"), x=p.of(op.input))
     return p(name, x=p.of(op.input), axes=[axis % op.input.rank for axis in op.axes], keep_dims=bool(op.keepdims))
+
+
+def _over(p: Program, call: str, x: Argument, axes: list[int]) -> Argument:
+    """A sum or mean over dimensions, which stay with size 1; over none, what it is of: MIL takes no empty list of them."""
+    return p(call, x=x, axes=axes, keep_dims=True) if axes else x
 
 
 @emits("Arg")
@@ -297,8 +306,8 @@ def batch_norm(op: Any, p: Program) -> Argument:
 
 
 def _centred(op: Any, p: Program, x: Argument, axes: list[int], epsilon: float) -> Argument:
-    away = p("sub", x=x, y=p("reduce_mean", x=x, axes=axes, keep_dims=True))
-    variance = p("reduce_mean", x=p("mul", x=away, y=away), axes=axes, keep_dims=True)
+    away = p("sub", x=x, y=_over(p, "reduce_mean", x, axes))
+    variance = _over(p, "reduce_mean", p("mul", x=away, y=away), axes)
     return p("real_div", x=away, y=p("sqrt", x=p("add", x=variance, y=scalar(epsilon, op.input))))
 
 
@@ -337,7 +346,7 @@ def over_root(op: Any, p: Program) -> Argument:
     x, is_mean = p.of(op.input), op.name == "top.RMSNorm"
     rank = op.input.rank
     axes = list(range(op.axis % rank, rank)) if is_mean else [axis % rank for axis in op.axes]
-    total = p("reduce_mean" if is_mean else "reduce_sum", x=p("mul", x=x, y=x), axes=axes, keep_dims=True)
+    total = _over(p, "reduce_mean" if is_mean else "reduce_sum", p("mul", x=x, y=x), axes)
     total = p("add" if is_mean else "maximum", x=total, y=scalar(op.eps, op.input))
     y = p("real_div", x=x, y=p("sqrt", x=total))
     return y if not is_mean or op.weight is None else p("mul", x=y, y=p.of(op.weight))

@@ -151,3 +151,17 @@ def test_what_takes_floats_alone_says_so() -> None:
             computes("Pad", whole(np.int64), paddings=(0, 0, 1, 1), val=value)
     with pytest.raises(Unsupported, match="pools floats"):
         computes("MaxPool", whole(np.int32).reshape(1, 1, 3, 4), kernel_shape=(2, 2))
+
+
+# --- no dimensions
+
+@pytest.mark.parametrize("mode", ["Mean", "Sum", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSumExp"])
+def test_over_no_dimensions_the_function_is_of_each_element(mode: str) -> None:
+    computes("Reduce", FLOATS, axes=(), mode=f"Reduce{mode}")
+    if not mode.startswith("Log"):
+        computes("Reduce", whole(np.int32), axes=(), mode=f"Reduce{mode}")
+
+
+def test_what_is_normalized_over_no_dimensions_is_so_by_itself() -> None:
+    computes("Normalize", FLOATS, axes=())
+    computes("InstanceNorm", FLOATS[0], FLOATS[1, 0], FLOATS[1, 1])
