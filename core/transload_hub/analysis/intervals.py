@@ -18,7 +18,6 @@ from transload.analysis.intervals import (
     absolute,
     hull,
     limits,
-    meet,
     negated,
     product,
     square,
@@ -411,7 +410,7 @@ def cast(op: Cast, x: Sequence[Interval]) -> Interval:
         ends = limits(target)  # beyond these, C++ and so the frameworks leave the result undefined; of NaN it is 0
         low = min(0, ends[0] if low <= ends[0] else math.floor(low))
         return low, max(0, ends[1] if high >= ends[1] else math.ceil(high))
-    return meet(x[0], limits(target)) if op.saturate and isinstance(target, IntegerType) else x[0]
+    return low, high
 
 
 _BETWEEN: dict[str, Interval] = {

@@ -74,8 +74,8 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
 
 def _wrapping(op: Op, intervals: Intervals) -> Unsupported | None:
     """Why numbers of an op would not be those of Core ML: small integers wrap round, and Core ML computes them in int32."""
-    if not any(map(integer_of, op.operands)):
-        return None  # what a cast from floats gives beyond its type is for no framework to rely on
+    if not any(map(integer_of, op.operands)) or op.attributes.get("saturate", False):
+        return None  # a cast from floats has its type's numbers by itself, and one that saturates
     for value, exact in zip(op.results, result_intervals(op, [intervals.of(operand) for operand in op.operands]), strict=True):
         integer = integer_of(value)
         if integer is not None and 1 < integer.width < 32 and not inside(exact, limits(value.type)):

@@ -111,14 +111,6 @@ def test_where_integers_may_wrap_round_the_type_is_all_that_is_known():
     assert interval_in(lambda b, x: b.emit("top.Mul", x, x), SIX) == limits(SIX)
 
 
-@pytest.mark.parametrize(("saturate", "ends"), [(True, (-128, 70)), (False, (-128, 127))])
-def test_what_saturates_does_not_wrap_round(saturate: bool, ends: Interval):
-    def cast(b: Builder, x: Value) -> Value:
-        return b.emit("top.Cast", clipped(b, x, -300, 70), element=I8, saturate=saturate)  # type: ignore[no-any-return]
-
-    assert interval_in(cast, SIX) == ends
-
-
 def test_a_relu_at_the_end_of_whatever_op_is_counted():
     def conv(b: Builder, x: Value, w: Value) -> Value:
         return b.emit("top.Conv", x, w, kernel_shape=(1, 1), layout="NHWC", do_relu=True, relu_limit=6.0)  # type: ignore[no-any-return]
