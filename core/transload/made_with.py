@@ -112,10 +112,16 @@ def _differences(
             continue
         had, has = [each["pass"] for each in entries[name]["steps"]], [str(step) for step in stage.steps] if stage else []
         if had != has:
-            mine, theirs = ([each for each in one if each not in other] for one, other in ((had, has), (has, had)))
-            yield name, f"{', '.join(mine) or 'no other passes'}, and now {', '.join(theirs) or 'fewer'} is asked for"
+            yield name, "{}, and now {} is asked for".format(*_told_apart(had, has))
     if QUANTIZE in made and QUANTIZE not in entries and (left := journey.out_of_hub(entries)) is not None:
         yield left, "floats, and now quantizing is asked for, which comes before it"
+
+
+def _told_apart(had: list[str], has: list[str]) -> Iterator[str]:
+    """Two lists of passes in words: what only one of them has, or all of both where one of them has nothing else."""
+    mine, theirs = ([each for each in one if each not in other] for one, other in ((had, has), (has, had)))
+    for passes in (mine, theirs) if mine and theirs else (had, has):
+        yield ", ".join(passes) or "no passes"
 
 
 def _of_quantizing(entry: Mapping[str, Any], about: str | None, made: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

@@ -87,7 +87,9 @@ def test_a_dump_of_a_file_that_was_changed_since(examples: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(("asked", "words"), [
     ({"inputs": {"image": (2, 1, 8, 8)}}, "stage 'read' is behind 'check', and was made with nothing said of it, and now --sha"),
-    ({"passes": "dce"}, "stage 'hub' is behind 'check', and was made with no other passes, and now dce is asked for"),
+    ({"passes": "dce"}, "stage 'hub' is behind 'check', and was made with fold-constants, canonicalize, and now "
+                        "fold-constants, canonicalize, dce is asked for"),
+    ({"passes": "canonicalize"}, "stage 'hub' .* was made with .*, and now fold-constants, canonicalize, canonicalize is asked"),
     ({"options": {"bias": "plain"}}, r"stage 'top-to-tosa' .* was made with plain-biases\{bias=fine\}, .*\{bias=plain\}"),
     ({"quantize": "int8", "data": [{"image": np.ones((1, 1, 8, 8), np.float32)}]}, "'top-to-tosa' .* floats, and now quant")])
 def test_what_stages_behind_were_made_with_has_to_be_what_is_asked_for(
