@@ -49,9 +49,10 @@ _TEXT = re.compile(r"\d\d+-[^/]*\.mlir", re.DOTALL)
 
 
 class Dump(Observer):
-    """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go.
+    """Writes the module after each stage and pass into a folder, which is made; texts of an earlier dump go with the first stage.
 
-    With `start`, those of the stages before it stay, and the numbers go on. `digests` are those of the model's files, which tell
+    With `start`, those of the stages before it stay, and the numbers go on. What is refused before any stage is entered leaves an
+    earlier dump as it is. `digests` are those of the model's files, which tell
     whether they are the same when the journey goes on from here; `made` is what stages are made with beside their passes, by name
     (`transload.made_with`).
     """
@@ -66,9 +67,11 @@ class Dump(Observer):
         self._start = start
         self._keys = ResourceKeys(digests=True)
         self._saved = 0
-        self._clear()
+        self._gone = self._ready()
+        """Texts of an earlier dump, which go when the first stage is entered."""
 
-    def _clear(self) -> None:
+    def _ready(self) -> list[str]:
+        """Make the folder, and see that it can be written; the texts in it that this dump takes the place of."""
         kept = {step["file"] for stage in self.stages for step in stage["steps"]} | {stage["file"] for stage in self.stages}
         need_directory(self.directory)
         need_own(self.directory / INDEX, "model", ["model", "stages"])
@@ -76,12 +79,26 @@ class Dump(Observer):
             self.directory.mkdir(parents=True, exist_ok=True)
             gone = [file for file in Dumped.files_of(self.directory) if file not in kept]
             need_free(*(self.directory / file for file in gone))
+        except OSError as error:
+            raise self._unwritable(error) from None
+        return gone
+
+    def _clear(self) -> None:
+        """Have the texts go that this dump takes the place of; the index names none that is gone."""
+        gone, self._gone = self._gone, []
+        try:
+            if gone:
+                self._index()
             for file in gone:
                 (self.directory / file).unlink(missing_ok=True)
         except OSError as error:
-            raise TransloadError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}") from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> TransloadError:
+        return TransloadError(f"cannot write into {self.directory}: {reason_of(error, self.directory)}")
 
     def enters(self, stage: Stage) -> None:
+        self._clear()
         target = stage.conversion.target if stage.conversion is not None else None
         self.stages.append({"stage": stage.name, "about": stage.about, "to": target, "file": None, "steps": []})
         if stage.name in self.made:

@@ -208,8 +208,8 @@ class Journey:
         return module
 
     def _refuse_passes_off_the_way(self, stages: Iterable[Stage]) -> None:
-        """`UsageError` where passes were given to run at the hub and none of the stages is there."""
-        if self._users.steps and not any(stage.name == HUB for stage in stages):
+        """`UsageError` where passes were given to run at the hub, which is not behind, and none of the stages is there."""
+        if self._users.steps and self._hub_due and not any(stage.name == HUB for stage in stages):
             raise UsageError(
                 f"passes were given to run at {self._center.name}, and the way to {' or '.join(self.accepted)} does not go by it",
                 hint="`transload opt` runs passes on a module in any dialect")

@@ -108,6 +108,27 @@ def test_what_stages_behind_were_made_with_has_to_be_what_is_asked_for(
         transload.convert(model, out=tmp_path / "out", start="hub", **given, **asked)
 
 
+@pytest.mark.parametrize("stage", ["hub", "top-to-tosa", "pipeline", "check"])
+def test_passes_at_the_hub_that_is_behind_are_those_of_the_dump(stage: str, digits: Path, tmp_path: Path):
+    """They were refused as off the way, of which only the stages left were looked at, so that such a dump led nowhere."""
+    asked: dict[str, Any] = {"passes": "layout{to=NHWC}", "verify": False, "dump": tmp_path / "steps"}
+    transload.convert(digits, out=tmp_path / "whole", **asked)
+    assert [each.name for each in transload.plan(digits, start=stage, passes=asked["passes"], dump=asked["dump"]).stages]
+    transload.convert(digits, out=tmp_path / "again", start=stage, **asked)
+    assert contents(tmp_path / "again") == contents(tmp_path / "whole")
+
+
+def test_a_call_that_is_refused_leaves_a_dump_as_it_was(digits: Path, tmp_path: Path):
+    """Texts were gone that its index names: they go when the first stage is entered, and the index says so at once."""
+    module = transload.lower(transload.load(digits))  # is there already, so that nothing goes by the hub
+    given: dict[str, Any] = {"verify": False, "dump": tmp_path / "steps", "out": tmp_path / "out"}
+    transload.convert(module, **given)
+    before = contents(tmp_path / "steps")
+    with pytest.raises(UsageError, match="passes were given to run at top"):
+        transload.convert(module, **given, start="pipeline", passes="dce")
+    assert contents(tmp_path / "steps") == before
+
+
 def test_a_dump_of_an_earlier_version_does_not_say_what_it_was_made_with(digits: Path, tmp_path: Path):
     transload.convert(digits, out=tmp_path / "out", dump=tmp_path / "steps", verify=False)
     file = tmp_path / "steps" / "index.json"
