@@ -55,6 +55,7 @@ class Digest:
         """`sha256:` and the digest in hexadecimal, or `stat:`; None for what is no regular file. Waits until it is computed."""
         if self._thread is not None:
             self._thread.join()
+            self._thread = None
         return self._text
 
     def has_changed(self) -> bool:

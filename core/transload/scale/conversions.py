@@ -40,7 +40,7 @@ from ..verification.tolerance import Tolerance, limit_texts
 from .cache import Cache, report_in
 from .crew import Crew
 from .located import located_options, located_passes, located_quantizing, located_samples
-from .requests import beside_is_same, digest_of_request, digests_of_files
+from .requests import Request, beside_is_same
 from .seen import is_of_others, need_seen
 from .zoo import Found, found_in
 
@@ -204,8 +204,6 @@ def _request(target: str | None, asked: Mapping[str, Any]) -> dict[str, Any]:
         made["preprocess"] = preprocess.as_toml()
     if tolerance is not None:
         made["tolerance"] = asdict(tolerance) if isinstance(tolerance, Tolerance) else limit_texts(tolerance)
-    if files := digests_of_files(made):
-        made["files"] = files
     request = plain(made)
     assert isinstance(request, dict)
     return request
@@ -245,17 +243,23 @@ def _used(request: Mapping[str, Any], models: Iterable[Found]) -> Iterator[tuple
 def convert_one(
     model: str, out: str, request: Mapping[str, Any], before: str | None, cache: str | None,
 ) -> dict[str, Any]:
-    """Convert one model: what became of it, as data. `before` is the request that made what `out` holds."""
+    """Convert one model: what became of it, as data. `before` is the digest of the request that made what `out` holds.
+
+    Files are looked at here, before and after: others may have been converted for hours since all were asked for. What was made
+    while one of them changed answers no request.
+    """
     start = time.perf_counter()
     path, directory = Path(model), Path(out)
     file = file_of(path)
-    digest = digest_of_request(file, request)
+    now = Request(file, request)
+    digest = now.digest
     store = Cache(cache) if cache is not None else None
     way, report, error, code = "kept", _kept(file, directory, digest, before), None, 0
     if report is None and store is not None and digest is not None:
         way, report = "cached", store.find(digest, path, directory)
     if report is None:
         way, report, error, code = _made(path, directory, request)
+        digest = digest if not now.has_changed() else None
         if store is not None and digest is not None and way != "failed":
             store.keep(digest, directory)
     return {"way": way, "report": report, "error": plain(error), "exit_code": code, "request": digest,
@@ -272,7 +276,7 @@ def _made(
     model: Path, directory: Path, request: Mapping[str, Any],
 ) -> tuple[str, dict[str, Any] | None, ErrorReport | None, int]:
     """What became of a model, its report, its error and the exit code of that, which a report says too, where there is one."""
-    how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch", "files")}
+    how = {name: value for name, value in request.items() if name not in ("target", "sizes", "batch")}
     if "data" in how:
         how["data"] = Data(**how["data"])
     if "preprocess" in how:

@@ -21,7 +21,7 @@ from transload.plugin_host import Host
 from transload.scale import Crew, conversions, models_in
 from transload.scale import convert_all as convert_and_verify_all
 from transload.scale.conversions import MANIFEST
-from transload.scale.requests import digest_of_request
+from transload.scale.requests import Request
 
 
 def convert_all(*given, **how):
@@ -182,7 +182,7 @@ class TestCache:
         for folder in folders:
             folder.mkdir(parents=True)
             (folder / "saved_model.pb").write_bytes(b"")
-        first, second, third = (digest_of_request(folder / "saved_model.pb", {}) for folder in folders)
+        first, second, third = (Request(folder / "saved_model.pb", {}).digest for folder in folders)
         assert first == third != second
 
     def test_where_it_cannot_be_written_nothing_is_converted(self, zoo, tmp_path):
@@ -272,6 +272,44 @@ class TestCache:
             seen.append(files)
             assert converted("out") == (["kept"], files) and converted(f"other{scale}") == (["cached"], files)
         assert seen[0] != seen[1]
+
+    @pytest.mark.parametrize("what", [
+        "digits.table", "digits.table.npz", "samples/image.npy", "samples/new.npy", "zoo/float/digits_float.onnx"])
+    def test_what_changes_while_models_are_converted_is_kept_as_nothing_elses(self, what, zoo, tmp_path, monkeypatch):
+        """Tables were looked at before all models, so that what one became later was kept as made with what it had been."""
+        model, table = zoo / "float" / "digits_float.onnx", tmp_path / "digits.table"
+        samples = list(np.random.default_rng(0).normal(size=(4, 1, 1, 8, 8)).astype(np.float32))
+        (tmp_path / "samples").mkdir()
+        np.save(tmp_path / "samples" / "image.npy", samples[0])
+        asked = conversions._request("tosa", {
+            "quantize": "int8", "quantizer_options": {"calibration": str(table)}, "data": str(tmp_path / "samples"),
+            "verify": False})
+
+        def calibrated(scale: float) -> None:
+            transload.calibrate(transload.load(model), [{"image": each * scale} for each in samples], "kl").save(table)
+
+        def made(number: int) -> str | None:
+            answer = conversions.convert_one(str(model), str(tmp_path / f"out{number}"), asked, None, str(tmp_path / "cache"))
+            assert answer["way"] == ("cached" if number == 2 else "converted"), answer["error"]
+            return answer["request"]
+
+        calibrated(1.0)
+        first = made(1)
+        assert first is not None and made(2) == first
+        calibrated(20.0)  # after one model, before the next
+        assert made(3) not in (None, first)
+        convert = conversions.convert
+
+        def meanwhile(*given, **how):
+            artifact = convert(*given, **how)
+            file = tmp_path / what
+            file.write_bytes(file.read_bytes() if file.exists() else b"")
+            return artifact
+
+        calibrated(40.0)
+        monkeypatch.setattr(conversions, "convert", meanwhile)
+        known = set((tmp_path / "cache").rglob("*"))
+        assert made(4) is None and set((tmp_path / "cache").rglob("*")) == known
 
     def test_samples_of_a_function_are_not_cached(self, zoo, tmp_path):
         script = tmp_path / "made.py"

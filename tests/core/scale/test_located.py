@@ -16,7 +16,7 @@ from transload.plugin import Target
 from transload.plugin_host import Host, host
 from transload.scale import conversions
 from transload.scale.located import located_options, located_passes, located_quantizing
-from transload.scale.requests import digests_of_files
+from transload.scale.requests import files_of_request
 
 from tests.support.plugins import beside_ours
 
@@ -60,11 +60,11 @@ def test_a_file_that_a_quantizer_writes_is_no_part_of_the_request(tmp_path: Path
     """It is there while the quantizer runs, and may be left from one that was ended: nothing that is made depends on it."""
     state = tmp_path / "state.npz"
     asked: dict[str, Any] = {"quantize": "int8", "quantizer_options": {"learning": True, "resume": str(state)}}
-    assert digests_of_files(asked) == {}
+    assert list(files_of_request(asked)) == []
     state.write_bytes(b"half")
-    assert digests_of_files(asked) == {}
+    assert list(files_of_request(asked)) == []
     asked["quantizer_options"]["calibration"] = str(state)
-    assert list(digests_of_files(asked)) == [str(state)]
+    assert list(files_of_request(asked)) == [state]
 
 
 def test_targets_that_nobody_asked_for_are_not_asked() -> None:
