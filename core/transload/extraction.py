@@ -143,7 +143,8 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
     part = extract(module, names)
     part.source, part.source_format, part.beside = module.source, module.source_format, module.beside
     part.reading = (*module.reading, *(word for name in names for word in ("--outputs", name)))
-    part.cut = Cut(tuple(names), {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs})
+    unused = {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs}
+    part.cut = Cut(tuple(names), unused, tuple(module.outputs))
     part.notes = (*part.notes, f"the model was cut at {', '.join(map(repr, names))}: what is behind is left out")
     return part
 

@@ -30,9 +30,9 @@ from .shell import quoted
 from .text import parse_type
 
 __all__ = [
-    "Changes", "as_stored", "as_taken", "limits_of", "names_no_function", "note_ranges", "of_function", "quantized_at_once",
-    "quantized_element", "quantized_tensors", "real_numbers", "reported_changes", "reported_function", "reported_types",
-    "taken_rounded", "unsaid_function", "with_meanings",
+    "Changes", "as_stored", "as_taken", "has_report", "limits_of", "names_no_function", "note_ranges", "of_function",
+    "quantized_at_once", "quantized_element", "quantized_tensors", "real_numbers", "reported_changes", "reported_function",
+    "reported_types", "taken_rounded", "unsaid_function", "with_meanings",
 ]
 
 _REPORT_BYTES = 1 << 24
@@ -129,6 +129,11 @@ def reported_function(artifact: Path) -> str | None:
     """The function or signature of its model that an artifact was made of, as its report has it; None for the main one."""
     said = _report(artifact).get("function")
     return said if isinstance(said, str) else None
+
+
+def has_report(artifact: Path) -> bool:
+    """Whether a report of ours is beside an artifact (a folder, a file in it)."""
+    return bool(_report(artifact))
 
 
 def names_no_function(artifact: Path) -> bool:

@@ -9,7 +9,7 @@ from transload.ir.build import Builder
 
 from .build import scalar_like, slice_along
 
-__all__ = ["Join", "running", "running_product"]
+__all__ = ["Join", "running", "running_log_sum", "running_product"]
 
 Join = Callable[[Builder, Value, Value], Value]
 
@@ -50,3 +50,15 @@ def running(
 def running_product(build: Builder, value: Value, axis: int, *, backward: bool = False, exclusive: bool = False) -> Value:
     """The product of each element and all before it, of floats or integers; 1 of none."""
     return running(build, value, axis, lambda build, a, b: build.emit("top.Mul", a, b), 1, backward=backward, exclusive=exclusive)
+
+
+def running_log_sum(build: Builder, value: Value, axis: int, *, backward: bool = False, exclusive: bool = False) -> Value:
+    """The logarithm of the sum of exponentials of each element and all before it; minus infinity of none."""
+
+    def joined(build: Builder, value: Value, moved: Value) -> Value:
+        high, low = build.emit("top.Max", value, moved), build.emit("top.Min", value, moved)
+        same = build.emit("top.Compare", low, high, mode="Equal")  # as infinities may be, of which there is no difference
+        apart = build.emit("top.Where", same, scalar_like(build, low, 0), build.emit("top.Sub", low, high))
+        return build.emit("top.Add", high, build.emit("top.Log1p", build.emit("top.Exp", apart)))
+
+    return running(build, value, axis, joined, float("-inf"), backward=backward, exclusive=exclusive)

@@ -50,6 +50,8 @@ class Cut:
     """The file's names of the tensors, in the order of the function's outputs."""
     unused: Mapping[str, Type]
     """The inputs of the file that none of them needs, with their types."""
+    whole: tuple[str, ...] = ()
+    """What the outputs are called that the model had before."""
 
 
 class Module(Op):

@@ -16,6 +16,7 @@ import numpy as np
 from ..analysis.choices import chosen_outputs
 from ..borders import note_borders
 from ..errors import PluginFailure, RunError, UsageError
+from ..extraction import tensors_of
 from ..given import has_images, images_among, open_given, shapes_of
 from ..input_shapes import sizes_said, static_inputs
 from ..interrupts import interrupts_kept
@@ -25,6 +26,7 @@ from ..meanings import (
     Changes,
     as_stored,
     as_taken,
+    has_report,
     names_no_function,
     note_ranges,
     of_function,
@@ -425,7 +427,28 @@ def _opened_with_model(
     source = with_batch_of(result if not is_fused else None, types, lambda inputs: of_function(
         lambda name: read(inputs=inputs, function=name), function, reported))
     _need_sizes_of(artifact, result, source, bool(types or any(sizes_said())) and not is_fused)
+    _need_same_cut(artifact, result, source)
     return written, result, source
+
+
+def _need_same_cut(artifact: str | Path | Module, result: Module, source: Module) -> None:
+    """Raise `UsageError` where the names of an artifact's outputs are those of other tensors of the model than are asked for.
+
+    Of a model that is not cut they say it where a report is there: who wrote the artifact called its outputs as the model does.
+    """
+    names, asked = list(result.outputs), list(source.outputs)
+    if not set(names).isdisjoint(asked):
+        return
+    called = "this module" if isinstance(artifact, Module) else artifact
+    given = ", ".join(map(repr, names))
+    if source.cut is not None:
+        if not set(names).isdisjoint(source.cut.whole):
+            raise UsageError(f"{called} is an artifact that gives {given}, and the model was cut at "
+                             + ", ".join(map(repr, source.cut.outputs)),
+                             hint="convert the model once more with that, or say no --outputs")
+    elif not isinstance(artifact, Module) and has_report(Path(artifact)) and set(names) <= tensors_of(source).keys():
+        raise UsageError(f"{called} is an artifact that gives {given}, which the model has inside, and not "
+                         + ", ".join(map(repr, asked)), hint=_made_of(names))
 
 
 def _need_sizes_of(artifact: str | Path | Module, result: Module, source: Module, are_said: bool) -> None:
@@ -489,13 +512,17 @@ def _outputs(
     return [of_plain(each, True) if place in chosen else each for place, each in enumerate(tensors)]
 
 
+def _made_of(names: Iterable[str]) -> str:
+    """What to do where an artifact gives these tensors, and the model others."""
+    return "where it was made of a part of the model, say of which: " + " ".join(f"--outputs {quoted(name)}" for name in names)
+
+
 def _why_others(source: Module, result: Module, given: Collection[str]) -> str:
     """What to do where an artifact takes fewer inputs than the model that it is said to be of, or more."""
     more = {name: type_.static_shape for name, type_ in result.inputs.items()
             if name not in given and isinstance(type_, TensorType) and type_.is_static}
     if len(result.inputs) < len(given):
-        cut = " ".join(f"--outputs {quoted(name)}" for name in result.outputs)
-        return f"where it was made of a part of the model, say of which: {cut}"
+        return _made_of(result.outputs)
     if source.cut is not None:
         return "it was made of more of the model than these outputs need: say no --outputs, or those that it was made of"
     shapes = " ".join(f"--shape {quoted(name + ':' + 'x'.join(map(str, shape)))}" for name, shape in more.items() if shape)

@@ -5,6 +5,7 @@ Those that need real numbers are in `affine` (constants into weights) and `activ
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
@@ -19,7 +20,7 @@ from ..ops.infer import spatial_axes
 
 if TYPE_CHECKING:
     from ..ops.cast import Bitcast
-    from ..ops.elementwise import Logical, Max, Min
+    from ..ops.elementwise import Compare, Logical, Max, Min
     from ..ops.movement import Concat, Permute, Reshape, Slice, Squeeze, Unpack, Unsqueeze
     from ..ops.pool import MaxPool
     from ..ops.reduce import Reduce
@@ -98,7 +99,34 @@ def _sign_tested(value: Value) -> Value | None:
     return taken if is_alike else None
 
 
-def _is(value: Value, number: int) -> bool:
+@TABLE("top.Compare")
+def all_masked(op: Compare, rw: Rewriter) -> Value | None:
+    """Whether the greatest of a row is -inf, of numbers that a condition chooses beside -inf: whether none was chosen.
+
+    So attention asks which queries see no key. Infinity has no range to quantize.
+    """
+    reduced = _producer(op.lhs, "top.Reduce")
+    if op.mode != "Equal" or reduced is None or reduced.mode != "ReduceMax" or not _is(op.rhs, -math.inf):
+        return None
+    chosen = _producer(reduced.input, "top.Where")
+    if chosen is None or op.output.tensor_type.shape != reduced.output.tensor_type.shape or (
+            chosen.condition.tensor_type.shape != chosen.output.tensor_type.shape):
+        return None
+    how = {"axes": reduced.axes, "keepdims": reduced.keepdims}
+    if _is(chosen.fbrn, -math.inf) and _is_finite(chosen.tbrn):
+        return rw.emit("top.LogicalNot", rw.emit("top.Reduce", chosen.condition, mode="ReduceAny", **how))
+    if _is(chosen.tbrn, -math.inf) and _is_finite(chosen.fbrn):
+        return rw.emit("top.Reduce", chosen.condition, mode="ReduceAll", **how)
+    return None
+
+
+def _is_finite(value: Value) -> bool:
+    """Whether a value is known, and all its numbers are finite."""
+    dense = constant_of(value)
+    return dense is not None and bool(np.isfinite(dense.numpy()).all())
+
+
+def _is(value: Value, number: float) -> bool:
     """Whether a value is a number throughout."""
     dense = constant_of(value)
     return dense is not None and dense.splat_value() == number

@@ -59,6 +59,11 @@ class _Tree:
         """Whether anything is added or chosen there, so that one part may be a mask of another."""
         return any(op.name in ("top.Add", "top.Where") for op in self.inner)
 
+    @property
+    def is_chosen_from(self) -> bool:
+        """Whether all who take the softmax put something else in place of some rows, as attention of those that see nothing."""
+        return all(user.name == "top.Where" for user in self.softmax.results[0].uses)
+
 
 def has_masks(module: Module) -> bool:
     """Whether something may be a mask: something is joined to what a softmax takes."""
@@ -152,7 +157,7 @@ def _by_samples(module: Module, trees: Sequence[_Tree], samples: Iterable[Mappin
 
     def look(arrays: dict[str, np.ndarray]) -> tuple[dict[Value, Range], list[float]]:
         ranges = {value: _finite(arrays[name]) for name, value in values.items()}
-        return ranges, [_least_greatest(arrays[names[tree.top]], tree.softmax) for tree in trees]
+        return ranges, [_least_greatest(arrays[names[tree.top]], tree) for tree in trees]
 
     given = list(samples)
     for number, sample in enumerate(given, 1):
@@ -177,9 +182,15 @@ def _finite(array: np.ndarray) -> Range:
     return float(array.min(initial=np.inf)), high
 
 
-def _least_greatest(array: np.ndarray, softmax: Op) -> float:
-    """Of the greatest numbers of all rows the least; NaN where there is one."""
-    return float(array.max(axis=softmax.attribute("axis")).min(initial=np.inf)) if array.size else math.inf
+def _least_greatest(array: np.ndarray, tree: _Tree) -> float:
+    """Of the greatest numbers of all rows the least; NaN where there is one. Rows of nothing but -inf, of which a softmax makes
+    NaN, do not count where something else is put in their place."""
+    if not array.size:
+        return math.inf
+    greatest = array.max(axis=tree.softmax.attribute("axis"))
+    if tree.is_chosen_from:
+        greatest = greatest[greatest != -np.inf]
+    return float(greatest.min(initial=np.inf))
 
 
 def _by_table(trees: Sequence[_Tree], names: Mapping[Value, str], table: Mapping[str, Range]) -> _Seen:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import UsageError
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -51,3 +52,23 @@ def test_inputs_are_given_by_name_and_another_order_is_said(names: str, is_given
     assert not found.broken and found.as_dict()["inputs_reordered"] == (["y", "x"] if names == "yx" else [])
     said = [note for note in found.notes if note == "the inputs are in another order than the model's, and given by name: y, x"]
     assert len(said) == (names == "yx")
+
+
+def test_what_is_cut_elsewhere_is_not_compared_by_place(tmp_path: Path) -> None:
+    """The tensor was compared with the artifact's output, which is another: each has one."""
+    from tests.support.onnx_models import make_model, node
+
+    model = tmp_path / "model.onnx"
+    nodes = [node("Neg", ["x"], ["m"]), node("Relu", ["m"], ["y"])]
+    model.write_bytes(make_model(nodes, {"x": np.zeros((2, 8), np.float32)}, ["y"]).SerializeToString())
+    for name, how in (("whole", {}), ("part", {"outputs": ["m"]})):
+        transload.convert(model, "tosa", tmp_path / name, verify=False, **how)
+        assert not transload.compare(model, tmp_path / name, **how).broken
+    for artifact in (tmp_path / "whole", tmp_path / "whole" / "model.tosa", transload.load(tmp_path / "whole" / "model.tosa")):
+        with pytest.raises(UsageError, match="gives 'y', and the model was cut at 'm'") as caught:
+            transload.compare(model, artifact, outputs=["m"])
+        assert caught.value.hint == "convert the model once more with that, or say no --outputs"
+    for artifact in (tmp_path / "part", tmp_path / "part" / "model.tosa"):
+        with pytest.raises(UsageError, match="gives 'm', which the model has inside, and not 'y'") as caught:
+            transload.compare(model, artifact)
+        assert "--outputs m" in caught.value.hint

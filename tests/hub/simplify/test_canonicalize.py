@@ -420,3 +420,15 @@ def test_padding_of_a_maximum_is_its_own(layout, paddings, number, options, name
     g = Graph((2, 6, 6, 6))
     padded = g.Pad(g.inputs[0], paddings=paddings, val=number)
     check_pass(canonicalize, g.done(g.MaxPool(padded, kernel_shape=(3, 3), strides=(2, 2), layout=layout, **options)), names)
+
+
+@pytest.mark.parametrize("is_other_way", [False, True])
+def test_that_nothing_of_a_row_is_chosen_beside_infinity_is_asked_of_the_condition(is_other_way):
+    """As attention asks which queries see no key; the greatest of a row with minus infinity in it has no range to quantize."""
+    g = Graph((3, 4))
+    seen = g.Compare(g.inputs[0], g.constant(np.float32(0.5)), mode="Greater")
+    choices = (np.float32(0), np.float32(-np.inf))
+    mask = g.Where(seen, *(g.constant(each) for each in (choices[::-1] if is_other_way else choices)))
+    greatest = g.Reduce(mask, axes=(1,), keepdims=True, mode="ReduceMax")
+    blind = g.Compare(greatest, g.constant(np.float32(-np.inf)), mode="Equal")
+    check_pass(canonicalize, g.done(blind), ["Compare", "Reduce"] + ["LogicalNot"] * (not is_other_way))

@@ -12,6 +12,8 @@ from transload.metrics import sqnr
 from transload.quantization import floats_in
 from transload_plugins.quantize.masks import has_masks, without_far_masks
 
+from tests.converters.pytorch.cases.run import module_of
+from tests.converters.pytorch.cases.spec import Cases, t
 from tests.support.graphs import Graph
 
 onnx = pytest.importorskip("onnx")
@@ -129,3 +131,54 @@ def test_only_a_joining_is_looked_at() -> None:
     g = Graph((2, 8))
     module = g.done(g.Softmax(g.Concat(g.Relu(g.inputs[0]), g.Neg(g.inputs[0]), axis=0), axis=-1))
     assert not has_masks(module)
+
+
+def unseen(*shape: int) -> np.ndarray:
+    """Truths that say which keys queries see: each itself, and one of them none."""
+    seen = (np.random.default_rng(3).random(shape) > 0.4) | np.eye(shape[-1], dtype=bool)
+    seen[..., 2, :] = False
+    return seen
+
+
+def seen_by(maker: str, path: Any) -> transload.Module:
+    """Attention of PyTorch, or of ONNX, over queries, keys and values, with a mask of truths, or of numbers made of these."""
+    shapes, size = [(1, 2, LENGTH, WIDTH)] * 3, (1, 1, LENGTH, LENGTH)
+    if maker == "PyTorch":
+        cases = Cases()
+        cases.add("scaled_dot_product_attention.default", *(t(*shape) for shape in shapes), t(*size, d="i1"))
+        return module_of(cases.all[0], [np.zeros(shapes[0], np.float32)])
+    node, tensor = onnx.helper.make_node, onnx.helper.make_tensor_value_info
+    mask = "seen" if maker == "ONNX" else "mask"
+    nodes = [node("Where", ["seen", "none", "far"], ["mask"])] * (mask == "mask")
+    nodes.append(node("Attention", ["q", "k", "v", mask], ["y"]))
+    inputs = [tensor(name, 1, shape) for name, shape in zip("qkv", shapes, strict=True)] + [tensor("seen", 9, size)]
+    constants = [onnx.numpy_helper.from_array(np.float32(number), name) for name, number in (("none", 0), ("far", -np.inf))]
+    graph = onnx.helper.make_graph(nodes, "attention", inputs, [tensor("y", 1, shapes[0])], constants)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)], ir_version=10), path)
+    return transload.load(path)
+
+
+@pytest.mark.parametrize("maker", ["PyTorch", "ONNX", "ONNX with numbers"])
+def test_queries_that_see_nothing_have_no_infinity(tmp_path: Any, maker: str) -> None:
+    """Which see nothing was asked of what has minus infinity in it: "has numbers that are not finite"."""
+    module, rng = seen_by(maker, tmp_path / "m.onnx"), np.random.default_rng(1)
+    q, k, v = (rng.normal(size=(1, 2, LENGTH, WIDTH)).astype(np.float32) for _ in range(3))
+    seen = unseen(1, 1, LENGTH, LENGTH)
+    shares = np.where(seen, np.exp(q @ k.swapaxes(-1, -2) / WIDTH ** 0.5), 0)
+    wanted = shares / np.maximum(shares.sum(-1, keepdims=True), 1e-9) @ v
+    sample = dict(zip(module.inputs, (q, k, v, seen), strict=True))
+    (exact,) = transload.run(transload.lower(module, "tosa"), sample).values()
+    np.testing.assert_allclose(exact, wanted, atol=1e-5)
+    for scheme, least in (("int8", 24.0), ("int16x8", 40.0)):
+        made = transload.quantize(module, scheme, [sample], islands="none")
+        (actual,) = transload.run(made, sample).values()
+        assert sqnr(wanted, actual) > least and not actual[..., 2, :].any()
+
+
+def test_running_sums_of_exponentials_have_no_infinity() -> None:
+    """What lies behind an element was masked with it."""
+    cases = Cases()
+    cases.add("logcumsumexp.default", t(3, 7), 1)
+    x = np.random.default_rng(1).normal(size=(3, 7)).astype(np.float32)
+    made = transload.quantize(module_of(cases.all[0], [x]), "int8", [{"x0": x}])
+    assert sqnr(np.logaddexp.accumulate(x, axis=1), *transload.run(made, {"x0": x}).values()) > 24.0

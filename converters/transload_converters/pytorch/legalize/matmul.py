@@ -159,9 +159,21 @@ def attention(call: Call, rw: Rewriter) -> list[Value]:
     if mask is not None:
         known = rw.constant_of(mask)
         alive = known is not None and (known if mask.element == BOOL else np.isfinite(known)).any(axis=-1).all()
-        weights = weights if alive else without_dead_rows(rw, weights, scores, len(shape_of(scores)) - 1)
+        weights = weights if alive else _without_blind_queries(rw, weights, mask)
     made = cast(rw, rw.emit("top.MatMul", weights, value), element)
     return [made] * len(call.op.results)
+
+
+def _without_blind_queries(rw: Rewriter, weights: Value, mask: Value) -> Value:
+    """Weights of keys with zeros for queries whose mask leaves none.
+
+    The mask alone is asked: the greatest of scores that are masked with -inf would have no range to quantize.
+    """
+    axis = len(shape_of(mask)) - 1
+    if mask.element != BOOL:
+        return without_dead_rows(rw, weights, cast(rw, mask, weights.element), axis)
+    sees = rw.emit("top.Reduce", mask, axes=(axis,), mode="ReduceAny")
+    return rw.emit("top.Where", sees, weights, number_like(rw, 0.0, weights.element))
 
 
 def _repeated(rw: Rewriter, value: Value, heads: int) -> Value:

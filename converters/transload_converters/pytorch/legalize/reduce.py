@@ -11,6 +11,7 @@ from transload.ir import BF16, BOOL, F16, F32, I32, I64, FloatType, IntegerType,
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import slice_along
+from transload_hub.running import running_log_sum
 
 from .table import (
     AtenTable,
@@ -25,6 +26,7 @@ from .table import (
     reshape,
     shape_of,
     splat,
+    wide,
 )
 
 __all__ = ["TABLE", "reduced"]
@@ -264,7 +266,7 @@ def cumsum(call: Call, rw: Rewriter) -> Value:
     return rw.emit("top.CumSum", value, axis=axis_of(call.dim, len(shape_of(value))))
 
 
-@TABLE("cumprod.default", "logcumsumexp.default", "cummax.default", "cummin.default")
+@TABLE("cumprod.default", "cummax.default", "cummin.default")
 def running(call: Call, rw: Rewriter) -> list[Value]:
     """Running products and extremes, of each element with all before it: a triangle of them; and the last places of extremes."""
     value = cast(rw, call.self, IntegerType(8) if call.element == BOOL else call.element)
@@ -278,9 +280,9 @@ def running(call: Call, rw: Rewriter) -> list[Value]:
     rows = permute(rw, value, order)
     table = reshape(rw, rows, (*shape_of(rows)[:-1], 1, size))
     seen = rw.constant(tables.tri(size, dtype=bool).reshape(*(1,) * (len(shape) - 1), size, size))
-    neutral: float = {"cumprod": 1, "cummax": _least(value.element), "cummin": _most(value.element)}.get(call.base, -math.inf)
+    neutral: float = {"cumprod": 1, "cummax": _least(value.element), "cummin": _most(value.element)}[call.base]
     known = rw.emit("top.Where", seen, table, number_like(rw, neutral, value.element))
-    mode = {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}.get(call.base, "ReduceLogSumExp")
+    mode = {"cumprod": "ReduceProd", "cummax": "ReduceMax", "cummin": "ReduceMin"}[call.base]
     back = [order.index(i) for i in range(len(shape))]
     made = rw.emit("top.Reduce", known, axes=(len(shape),), keepdims=True, mode=mode)
     flat = permute(rw, reshape(rw, made, shape_of(rows)), back)
@@ -288,6 +290,14 @@ def running(call: Call, rw: Rewriter) -> list[Value]:
         return [flat]
     here = rw.emit("top.LogicalAnd", seen, _same(rw, table, made))
     return [cast(rw, flat, call.element), permute(rw, _last_place(rw, here), back)]
+
+
+@TABLE("logcumsumexp.default")
+def running_log_sums(call: Call, rw: Rewriter) -> Value:
+    """The logarithm of the sum of exponentials of each element and all before it."""
+    value, element = wide(rw, cast(rw, call.self, call.element))
+    shape = shape_of(value)
+    return cast(rw, running_log_sum(rw, value, axis_of(call.dim, len(shape))) if shape else value, element)
 
 
 def _same(rw: Rewriter, a: Value, b: Value) -> Value:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, F64, I32, IntegerType, Op, Value
-from transload.ir.build import Builder
 from transload.rewrite import Rewriter
 from transload_hub.build import cast, reshape, scalar_like, slice_along, splat
-from transload_hub.running import running, running_product
+from transload_hub.running import running_log_sum, running_product
 
 from .table import TfTable, attr, axes_of, axis_of, constant_int, constant_ints, element_of, shape_of
 
@@ -91,14 +90,7 @@ def cumulative_logsumexp(op: Op, rw: Rewriter) -> Value:
     """CumulativeLogsumexp: the logarithm of the running sum of exponentials, by the same steps."""
     value = op.operands[0]
     axis = axis_of(constant_int(rw, op.operands[1], "the axis"), len(shape_of(value)))
-
-    def joined(build: Builder, value: Value, moved: Value) -> Value:
-        high, low = build.emit("top.Max", value, moved), build.emit("top.Min", value, moved)
-        same = build.emit("top.Compare", low, high, mode="Equal")  # as infinities may be, of which there is no difference
-        apart = build.emit("top.Where", same, scalar_like(build, low, 0), build.emit("top.Sub", low, high))
-        return build.emit("top.Add", high, build.emit("top.Log1p", build.emit("top.Exp", apart)))
-
-    return running(rw, value, axis, joined, float("-inf"), **_ways(op))
+    return running_log_sum(rw, value, axis, **_ways(op))
 
 
 def _ways(op: Op) -> dict[str, bool]:

@@ -130,6 +130,11 @@ def _nothing(cases: Cases) -> None:
             cases.add(f"{name}.correction", t(d=d, values=(2,)))
     attention = "scaled_dot_product_attention.default"
     cases.add(attention, t(1, 3, 0), t(1, 3, 0), t(1, 3, 0))
+    blind = (1, 0, 0, 0, 0, 1)
+    cases.add(attention, t(1, 3, 4), t(1, 2, 4), t(1, 2, 4), t(3, 2, d="i1", values=blind))
+    cases.add(attention, t(1, 3, 4), t(1, 2, 4), t(1, 2, 4), t(3, 2, values=tuple(0.5 if each else -_INF for each in blind)))
+    cases.add("logcumsumexp.default", t(6, values=(-_INF, -_INF, 1, -2, _INF, 3)), 0)
+    cases.add("logcumsumexp.default", t(2, 600), 1)
     cases.add("chunk.default", t(0, 3), 2, 0)
     cases.add("chunk.default", t(3, 0), 3, 1)
     cases.add("chunk.default", t(3, 2), 3, 1)
