@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, I16, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
-from .common import LITERT_ROUNDING, constant, emit, need_rounding, retyped
+from .common import LITERT_ROUNDING, between, constant, emit, need_rounding, retyped
 
 if TYPE_CHECKING:
     from transload_hub.ops.cast import Bitcast, Cast
@@ -75,6 +75,8 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         value = emit(rw, "round", value, like=value)
     if source == F16 and target == F32 and value.op is not None and value.op.name == "tfl.pseudo_const":
         return emit(rw, "dequantize", value, like=op.output)
+    if op.saturate and all(isinstance(each, IntegerType) and each != BOOL for each in (source, target)):
+        value = between(rw, value, *target.range)  # type: ignore[attr-defined]  # LiteRT drops the high bits
     return emit(rw, "cast", value, like=op.output)
 
 

@@ -170,9 +170,10 @@ def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", satura
         return build.cast(rw, whole, target)
     if source == BOOL and isinstance(target, FloatType):
         return build.cast(rw, build.cast(rw, x, I8), target)
-    if isinstance(source, IntegerType) and isinstance(target, IntegerType) and saturate and target.width < source.width:
-        low, high = target.range
-        x = build.clamp(rw, build.cast(rw, x, I32), low, high)
+    if isinstance(source, IntegerType) and isinstance(target, IntegerType) and saturate and source != BOOL:
+        low, high = (max(ends) if end == 0 else min(ends) for end, ends in enumerate(zip(target.range, I32.range, strict=True)))
+        if source.range[0] < low or source.range[1] > target.range[1]:
+            x = build.clamp(rw, build.cast(rw, x, I32), low, high)
     return build.cast(rw, x, target)
 
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from transload.analysis.intervals import Intervals, inside, integer_of, product
 from transload.findings import refuse
-from transload.ir import I32, IntegerType, Module, Op
+from transload.ir import BOOL, I32, UI32, UI64, IntegerType, Module, Op
+from transload.rewrite import Rewriter
 from transload_hub.analysis.integer_widths import narrowing_of
 
 from .sources import sources
@@ -17,12 +18,34 @@ __all__ = ["narrow_integers"]
 
 
 def narrow_integers(module: Module, int64: Literal["proved", "assumed"] = "proved") -> bool:
-    """Refuse the ops whose numbers 32 bits may not hold: where that is not proved or, with `int64="assumed"`, not possible."""
+    """Refuse the ops whose numbers 32 bits may not hold: where that is not proved or, with `int64="assumed"`, not possible.
+
+    Returns whether what saturates was written otherwise (`_clip_what_saturates`).
+    """
+    changed = _clip_what_saturates(module)
     found = sources().integers = narrowing_of(module, assumed=int64 == "assumed")
     sources().short_sums = set(_short_sums(module))
     sources().in_range = set(_casts_in_range(module))
     refuse(found.findings)
-    return False
+    return changed
+
+
+def _clip_what_saturates(module: Module) -> bool:
+    """Put a Clip in front of casts that saturate from integers with a sign to unsigned ones that are held as if they had one: of
+    the types that they have then, nothing is out of range."""
+    changed = False
+    for op in list(module.walk()):
+        if op.name != "top.Cast" or not op.attribute("saturate", False):
+            continue
+        source, target = (value.element_or_none for value in (op.operands[0], op.results[0]))
+        if not isinstance(source, IntegerType) or source.unsigned or source == BOOL or target not in (UI32, UI64):
+            continue
+        rw = Rewriter(op)
+        most = float(UI32.range[1]) if target == UI32 and source.width > 32 else math.inf
+        inside_it = rw.emit("top.Clip", op.operands[0], min=0.0, max=most)
+        rw.replace([rw.emit("top.Cast", inside_it, element=target)])
+        changed = True
+    return changed
 
 
 def _short_sums(module: Module) -> Iterator[Op]:
