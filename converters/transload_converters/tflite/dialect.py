@@ -144,6 +144,16 @@ def _turns(op: Any) -> bool | str:
     return sorted(counted) == list(range(rank)) or f"it is {dimensions}, for {rank} dimensions"
 
 
+def _lies_within(op: Any) -> bool | str:
+    """`seq_lengths` that are constant are from 0 to the size of `seq_dim`"""  # LiteRT does not ask, and reads beyond the input
+    lengths, type_, axis = constant_of(op.seq_lengths), op.input.type, op.seq_dim
+    if lengths is None or not isinstance(type_, TensorType) or type_.shape is None or not lengths.type.num_elements:
+        return True
+    size = type_.shape[axis] if -len(type_.shape) <= axis < len(type_.shape) else None
+    least, most = int(lengths.numpy().min()), int(lengths.numpy().max())
+    return size is None or 0 <= least <= most <= size or f"they are from {least} to {most}, and the size is {size}"
+
+
 def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclaration:
     """The declaration of a builtin operator as the op `name`."""
     operands, _, results = signature.partition("->")
@@ -168,6 +178,8 @@ def _declare(name: str, operator: str, signature: str, meaning: str) -> OpDeclar
             INT32, "how many numbers of a row stand together, where the file leaves zeros of the filter out; else 0", default=0)
     if operator == "TRANSPOSE":
         members["turns"] = constraint(_turns)
+    if operator == "REVERSE_SEQUENCE":
+        members["lies_within"] = constraint(_lies_within)
     traits = ("effects",) if operator in _EFFECTS else ()
     cited = f" with the options `{table}`" if fields else ""
     members["__doc__"] = f"{meaning}\n\nTFLite operator {operator}{cited}."
