@@ -129,9 +129,10 @@ def anything(op: BatchNorm | Conv | Deconv, x: Sequence[Interval]) -> Interval:
 @INTERVALS("Floor", "Ceil", "Round", rounds=False)
 def rounded(op: UnaryNumber, x: Sequence[Interval]) -> Interval:
     """Between the whole numbers around the ends, whichever way it is rounded."""
-    if _is_whole(op) or math.inf in map(abs, x[0]):
+    if _is_whole(op):
         return x[0]
-    return float(math.floor(x[0][0])), float(math.ceil(x[0][1]))
+    low, high = x[0]
+    return low if math.isinf(low) else float(math.floor(low)), high if math.isinf(high) else float(math.ceil(high))
 
 
 # --- arithmetic

@@ -364,7 +364,8 @@ def break_model(change: Callable[[ModelWriter, list[int]], None]) -> bytes:
             "every dimension of the input once: it is .0, 0., for 1 dim",
         ),
         (
-            lambda m, t: m.add_operator("REVERSE_SEQUENCE", [t[0], m.add_tensor("l", (1,), "int32", [9])], [t[1]], {"seq_dim": 0}),
+            lambda m, t: m.add_operator(
+                "REVERSE_SEQUENCE", [t[0], m.add_tensor("l", (1,), "int32", [9])], [t[1]], {"seq_dim": 0}),
             "from 0 to the size of `seq_dim`: they are from 9 to 9",
         ),
         (lambda m, t: m.inputs.append(t[0]), "an input twice"),

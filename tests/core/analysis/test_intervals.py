@@ -107,6 +107,14 @@ def test_floats_behind_a_relu_are_no_integers(name: str, attributes: dict[str, A
     assert all(low <= number <= high for number in made.tolist()), (made, low, high)
 
 
+@pytest.mark.parametrize(("name", "limit", "ends"), [
+    ("Floor", {"min": -0.5, "max": np.inf}, (-1.0, np.inf)), ("Round", {"min": -0.7, "max": np.inf}, (-1.0, np.inf)),
+    ("Ceil", {"min": -np.inf, "max": 0.5}, (-np.inf, 1.0)), ("Ceil", {"min": -0.5, "max": 0.5}, (-1.0, 1.0))])
+def test_each_end_is_rounded(name: str, limit: dict[str, float], ends: tuple[float, float]):
+    """With an infinite end the other one was left as it was: what is from -0.5 up is rounded down to -1."""
+    assert interval_in(lambda b, x: b.emit(f"top.{name}", b.emit("top.Clip", x, **limit)), FLOATS) == ends
+
+
 def test_where_integers_may_wrap_round_the_type_is_all_that_is_known():
     assert interval_in(lambda b, x: b.emit("top.Mul", x, x), SIX) == limits(SIX)
 
