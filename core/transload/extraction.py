@@ -144,7 +144,7 @@ def cut_at(module: Module, outputs: Sequence[str]) -> Module:
     part.source, part.source_format, part.beside = module.source, module.source_format, module.beside
     part.reading = (*module.reading, *(word for name in names for word in ("--outputs", name)))
     unused = {name: type_ for name, type_ in module.inputs.items() if name not in part.inputs}
-    part.cut = Cut(tuple(names), unused, tuple(module.outputs))
+    part.cut = Cut(tuple(names), unused, tuple(module.outputs), frozenset(tensors_of(module)))
     part.notes = (*part.notes, f"the model was cut at {', '.join(map(repr, names))}: what is behind is left out")
     return part
 

@@ -52,6 +52,8 @@ class Cut:
     """The inputs of the file that none of them needs, with their types."""
     whole: tuple[str, ...] = ()
     """What the outputs are called that the model had before."""
+    tensors: frozenset[str] = frozenset()
+    """What all its tensors are called."""
 
 
 class Module(Op):

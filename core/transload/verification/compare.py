@@ -434,19 +434,20 @@ def _opened_with_model(
 def _need_same_cut(artifact: str | Path | Module, result: Module, source: Module) -> None:
     """Raise `UsageError` where the names of an artifact's outputs are those of other tensors of the model than are asked for.
 
-    Of a model that is not cut they say it where a report is there: who wrote the artifact called its outputs as the model does.
+    Of tensors inside they say it where a report is there: who wrote the artifact called its outputs as the model does.
     """
     names, asked = list(result.outputs), list(source.outputs)
-    if not set(names).isdisjoint(asked):
-        return
+    others = set(names) - set(asked)
     called = "this module" if isinstance(artifact, Module) else artifact
-    given = ", ".join(map(repr, names))
+    given, is_ours = ", ".join(map(repr, names)), not isinstance(artifact, Module) and has_report(Path(artifact))
     if source.cut is not None:
-        if not set(names).isdisjoint(source.cut.whole):
+        known = source.cut.tensors if is_ours else source.cut.whole if len(others) == len(names) else ()
+        if not others.isdisjoint(known):
             raise UsageError(f"{called} is an artifact that gives {given}, and the model was cut at "
                              + ", ".join(map(repr, source.cut.outputs)),
-                             hint="convert the model once more with that, or say no --outputs")
-    elif not isinstance(artifact, Module) and has_report(Path(artifact)) and set(names) <= tensors_of(source).keys():
+                             hint="convert the model once more with that, or say " + (
+                                 "no --outputs" if set(names) <= set(source.cut.whole) else _outputs_of(names)))
+    elif is_ours and len(others) == len(names) and others <= tensors_of(source).keys():
         raise UsageError(f"{called} is an artifact that gives {given}, which the model has inside, and not "
                          + ", ".join(map(repr, asked)), hint=_made_of(names))
 
@@ -514,7 +515,11 @@ def _outputs(
 
 def _made_of(names: Iterable[str]) -> str:
     """What to do where an artifact gives these tensors, and the model others."""
-    return "where it was made of a part of the model, say of which: " + " ".join(f"--outputs {quoted(name)}" for name in names)
+    return f"where it was made of a part of the model, say of which: {_outputs_of(names)}"
+
+
+def _outputs_of(names: Iterable[str]) -> str:
+    return " ".join(f"--outputs {quoted(name)}" for name in names)
 
 
 def _why_others(source: Module, result: Module, given: Collection[str]) -> str:

@@ -72,3 +72,18 @@ def test_what_is_cut_elsewhere_is_not_compared_by_place(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="gives 'm', which the model has inside, and not 'y'") as caught:
             transload.compare(model, artifact)
         assert "--outputs m" in caught.value.hint
+
+
+def test_what_is_cut_at_another_tensor_is_not_compared_either(tmp_path: Path) -> None:
+    """One name that both have was enough to pair the others by place."""
+    from tests.support.onnx_models import make_model, node
+
+    model = tmp_path / "model.onnx"
+    nodes = [node("Neg", ["x"], ["a"]), node("Relu", ["a"], ["b"]), node("Exp", ["b"], ["c"]), node("Sqrt", ["c"], ["y"])]
+    model.write_bytes(make_model(nodes, {"x": np.zeros((2, 8), np.float32)}, ["y"]).SerializeToString())
+    for made, asked in ((["a"], ["b"]), (["a", "b"], ["a", "c"])):
+        transload.convert(model, "tosa", tmp_path / "out", verify=False, outputs=made)
+        with pytest.raises(UsageError, match="and the model was cut at") as caught:
+            transload.compare(model, tmp_path / "out", outputs=asked)
+        assert " ".join(f"--outputs {name}" for name in made) in caught.value.hint
+        assert not transload.compare(model, tmp_path / "out", outputs=made).broken
