@@ -185,8 +185,8 @@ def softmax(op: Any, p: Program) -> Argument:
 # --- several operands
 
 _BINARY = {
-    "Sub": "sub", "Mul": "mul", "Div": "real_div", "Max": "maximum", "Min": "minimum", "Pow": "pow", "FloorDiv": "floor_div",
-    "FloorMod": "mod", "LogicalAnd": "logical_and", "LogicalOr": "logical_or", "LogicalXor": "logical_xor"}
+    "Sub": "sub", "Mul": "mul", "Div": "real_div", "Max": "maximum", "Min": "minimum", "Pow": "pow", "FloorMod": "mod",
+    "LogicalAnd": "logical_and", "LogicalOr": "logical_or", "LogicalXor": "logical_xor"}
 _RELATIONS = {
     "Equal": "equal", "NotEqual": "not_equal", "Greater": "greater", "GreaterOrEqual": "greater_equal", "Less": "less",
     "LessOrEqual": "less_equal"}
@@ -200,6 +200,15 @@ def binary(op: Op, p: Program) -> Argument:
     terms = [p.of(value) for value in op.operands]
     made = reduce(lambda a, b: p(_BINARY[name], x=a, y=b), terms)
     return activated(op, p, made if len(terms) > 1 else p("identity", x=made))
+
+
+@emits("FloorDiv")
+def floor_div(op: Any, p: Program) -> Argument:
+    """MIL's is of integers what the hub's is; of floats it is not the floor of the rounded quotient: 19 of 6 by 0.3."""
+    a, b = p.of(op.a), p.of(op.b)
+    if isinstance(op.a.element, IntegerType):
+        return activated(op, p, p("floor_div", x=a, y=b))
+    return activated(op, p, p("floor", x=p("real_div", x=a, y=b)))
 
 
 @emits("Add")

@@ -38,6 +38,19 @@ def test_the_factor_and_addend_of_a_sigmoid_belong_to_its_result(attributes: dic
     computes("Sigmoid", FLOATS, **attributes)
 
 
+def test_the_floor_of_a_quotient_is_of_the_rounded_one() -> None:
+    """Infinite quotients are their own floor, and so is one by 0."""
+    inf = np.inf
+    given = np.array([6, 0.9, inf, -inf, 1, -1, 7, -7], np.float32), np.array([0.3, 0.1, 2, 3, 0, 0, inf, 2], np.float32)
+    computes("FloorDiv", *given)
+    computes("FloorDiv", *(array[2:].astype(np.float16) for array in given))
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_quotients_of_integers_are_rounded_down(kind: type) -> None:
+    computes("FloorDiv", np.array([7, -7, 7, -7, 6], kind), np.array([2, 2, -2, -2, 3], kind))
+
+
 # --- casts
 
 REALS = np.array([-300.7, -1.5, -0.5, 0.5, 1.5, 2.5, 127.5, 300.2, 1e5, -1e5], np.float32)
