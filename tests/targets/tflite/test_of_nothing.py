@@ -10,6 +10,7 @@ import pytest
 import transload
 from transload.errors import ConversionError
 from transload.ir import F32, I8, UI8, FloatType, QuantType, dtype_of
+from transload.testing import build_op
 from transload_converters.tflite.runtime import open_model
 
 from tests.support.graphs import Graph
@@ -29,6 +30,26 @@ def test_a_sum_of_no_integers_is_a_constant(element: QuantType, tmp_path: Path) 
     assert [op.name for op in transload.lower(module, "tfl").ops() if op.name == "tfl.sum"] == []
 
 
+@pytest.mark.parametrize(("mode", "wanted"), [("ReduceMax", -np.inf), ("ReduceMin", np.inf), ("ReduceSum", 0), ("ReduceProd", 1)])
+def test_an_extreme_of_no_floats_is_infinite(mode: str, wanted: float, tmp_path: Path) -> None:
+    """LiteRT's kernels begin at the ends of what is finite."""
+    given = np.zeros((2, 0, 4), np.float32)
+    module = build_op("top.Reduce", given, axes=(1,), mode=mode)
+    (ours,) = transload.run(module, {"x0": given}).values()
+    file = transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite")
+    (theirs,) = open_model(file)({"x0": given}).values()
+    assert np.array_equal(ours, theirs) and np.array_equal(theirs, np.full((2, 1, 4), wanted, np.float32))
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [("ReduceMax", -128), ("ReduceMin", 127)])
+def test_an_extreme_of_no_integers_is_an_end_of_their_type(mode: str, wanted: int, tmp_path: Path) -> None:
+    given = np.zeros((2, 0, 4), np.int8)
+    module = build_op("top.Reduce", given, axes=(1,), mode=mode)
+    file = transload.save(transload.lower(module, "tfl"), tmp_path / "made.tflite")
+    (theirs,) = open_model(file)({"x0": given}).values()
+    assert np.array_equal(theirs, np.full((2, 1, 4), wanted, np.int8))
+
+
 def test_a_constant_of_floats_of_8_bits_is_no_output_of_tflite(tmp_path: Path) -> None:
     graph = Graph((3,))
     constant = graph.builder.constant(np.array([1.0, 2.0, 3.0]).astype(dtype_of(F8)), element=F8)
@@ -37,7 +58,7 @@ def test_a_constant_of_floats_of_8_bits_is_no_output_of_tflite(tmp_path: Path) -
         transload.lower(module, "tfl")
 
 
-def test_what_has_no_elements_is_joined_to_the_size_that_the_model_says():
+def test_what_has_no_elements_is_joined_to_the_size_that_the_model_says() -> None:
     """Whatever has a size of 0 was left out, along another dimension as well."""
     kind, joined = "tensor<2x0xf32>", "tensor<4x0xf32>"
     module = transload.load(format="mlir", text=(

@@ -30,15 +30,19 @@ _MODES = {
 _PICKING = ("ReduceMax", "ReduceMin")
 """Those that give one of the numbers, whatever these stand for."""
 _OF_NOTHING = {"ReduceSum": 0, "ReduceProd": 1}
+_OF_NO_FLOATS = {"ReduceMax": -math.inf, "ReduceMin": math.inf}
 
 
 @TABLE("top.Reduce")
 def of_nothing(op: Reduce, rw: Rewriter) -> Value | None:
-    """Sums and products of no integers as the constant that they are: LiteRT leaves in those of 8 and 16 bits what was there."""
-    if 0 not in static_shape(op.input) or op.mode not in _OF_NOTHING or op.output.is_float:
+    """Sums and products of no integers, and extremes of no floats, as the constants that they are.
+
+    LiteRT leaves in those of 8 and 16 bits what was there, and begins extremes of floats at the ends of what is finite.
+    """
+    number = (_OF_NO_FLOATS if op.output.is_float else _OF_NOTHING).get(op.mode)
+    if 0 not in static_shape(op.input) or number is None:
         return None
     made = quant(op.output)
-    number = _OF_NOTHING[op.mode]
     stored = number if made is None else quantize_float32(number, made)
     element = op.output.element if made is None else made.storage
     return constant(rw, tables.full(static_shape(op.output), stored, dtype_of(element)), op.output.element)
