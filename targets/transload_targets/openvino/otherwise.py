@@ -3,7 +3,7 @@
 Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8 bits
 it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
 ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold. What
-HardSigmoid and Selu say of 0 it takes for nothing said.
+HardSigmoid and Selu say of 0 it takes for nothing said. Reductions over no dimensions it takes for what they are of.
 """
 
 from __future__ import annotations
@@ -12,7 +12,26 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from transload.ir import F32, F64, I8, I16, I32, I64, UI8, UI16, UI32, UI64, Dense, Module, Op, TensorType, Type, Value, dtype_of
+from transload.ir import (
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    UI8,
+    UI16,
+    UI32,
+    UI64,
+    Dense,
+    Module,
+    Op,
+    TensorType,
+    Type,
+    Value,
+    dtype_of,
+    is_absent,
+)
 from transload.ir.build import Builder
 
 __all__ = ["write_otherwise"]
@@ -22,6 +41,8 @@ _WRAPPING = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Neg", "onnx.Abs
 _LOGARITHMS = frozenset({"onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
 _ZEROS: Mapping[str, tuple[str, ...]] = {"onnx.HardSigmoid": ("alpha", "beta"), "onnx.Selu": ("alpha", "gamma")}
 """Attributes of which OpenVINO 2026.4 takes 0 for the default."""
+_OF_EACH: Mapping[str, str] = {"onnx.ReduceL1": "onnx.Abs", "onnx.ReduceL2": "onnx.Abs", "onnx.ReduceLogSum": "onnx.Log"}
+"""What reductions over no dimensions are of each element, of which OpenVINO 2026.4 gives the element."""
 _SHOWN = 4
 _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I64: 7, UI32: 12, UI64: 13}
 """ONNX's numbers of element types (`TensorProto.DataType`)."""
@@ -29,7 +50,7 @@ _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I6
 
 def write_otherwise(module: Module) -> bool:
     """Exchange operands of `Greater` of floats, compute narrow integers in i32, those of `Shrink` and logarithms in f32, and
-    write out what an attribute of 0 says."""
+    write out what an attribute of 0 says, and functions of each element, as reductions over no dimensions are."""
     changed, powers = False, list[str]()
     for op in list(module.walk()):
         element = op.operands[0].element_or_none if op.operands else None
@@ -39,6 +60,8 @@ def write_otherwise(module: Module) -> bool:
             _replace_in(op, I32)
         elif op.name == "onnx.Shrink" and op.operands[0].is_integer:
             _replace_in(op, F32)
+        elif op.name in _OF_EACH and _is_over_nothing(op):
+            _replace_by_function(op, _OF_EACH[op.name])
         elif op.name in _LOGARITHMS and op.operands[0].is_integer:
             _replace_in(op, F32, only=1)
         elif op.name in _LOGARITHMS and _of_integers_in_doubles(op):
@@ -55,6 +78,24 @@ def write_otherwise(module: Module) -> bool:
         listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
         module.notes = (*module.notes, f"powers that are computed in f64 in the model are in f32 here: {listed}")
     return changed
+
+
+def _is_over_nothing(op: Op) -> bool:
+    """Whether a reduction names no dimensions, and says that these are none and not all."""
+    if not op.attribute("noop_with_empty_axes", 0):
+        return False
+    return len(op.operands) < 2 or is_absent(op.operands[1]) or op.operands[1].known_shape == (0,)
+
+
+def _replace_by_function(op: Op, name: str) -> None:
+    """A function of each element in the place of a reduction; the logarithm has no integers, and is computed in f32."""
+    value = op.operands[0]
+    if name == "onnx.Log" and value.is_integer:
+        rw = Builder(op.parent, op)  # type: ignore[arg-type]
+        made = rw.emit(name, rw.emit("onnx.Cast", value, types=[_in(value, F32)], to=_CODES[F32]), types=[_in(value, F32)])
+        _replace(op, "onnx.Cast", (made,), to=_CODES[op.results[0].element])
+    else:
+        _replace(op, name, (value,))
 
 
 def _hard_sigmoid(op: Op) -> None:

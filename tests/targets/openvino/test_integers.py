@@ -35,12 +35,17 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
 ]
 
 
+_WRONG_OVER_NOTHING = ("ReduceL1", "ReduceL2", "ReduceLogSum")
+
+
 def saved(
-    path: Path, operator: str, given: list[Any], constants: dict[str, np.ndarray] | None = None, **how: Any,
+    path: Path, operator: str, given: list[Any], constants: dict[str, np.ndarray] | None = None, opset: int = 17,
+    **how: Any,
 ) -> dict[str, Any]:
     """A model of one operator at a path; its inputs by name."""
     inputs = {f"x{place}": array for place, array in enumerate(given)}
-    onnx.save(make_model([node(operator, [*inputs, *(constants or {})], ["y"], **how)], inputs, ["y"], constants or {}), path)
+    nodes = [node(operator, [*inputs, *(constants or {})], ["y"], **how)]
+    onnx.save(make_model(nodes, inputs, ["y"], constants or {}, opset), path)
     return inputs
 
 
@@ -168,6 +173,27 @@ def test_axes_that_are_an_attribute_count(operator: str, tmp_path: Path) -> None
     wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
     transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
     np.testing.assert_allclose(transload.run(tmp_path / "out", given)["y"], wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("operator", [
+    "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare", "ReduceSum", "ReduceMax", "ReduceMean"])
+@pytest.mark.parametrize("axes", [{}, {"axes": np.zeros(0, np.int64)}], ids=["absent", "empty"])
+@pytest.mark.parametrize("kind", [np.float32, np.int32])
+def test_reductions_over_no_dimensions_are_functions_of_each_element(
+    operator: str, axes: dict[str, np.ndarray], kind: type, tmp_path: Path,
+) -> None:
+    """OpenVINO gave the elements, where ONNX has what is above 0 of them, or the logarithm."""
+    numbers = np.array([[1, 2, 3], [7, 5, 6]], kind) * (1 if "Log" in operator else -1)
+    given = saved(tmp_path / "m.onnx", operator, [numbers.astype(kind)], axes, opset=18, noop_with_empty_axes=1)
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
+    module = transload.load(tmp_path / "m.onnx")
+    assert not (operator in _WRONG_OVER_NOTHING and not write_otherwise(module))
+    transload.save(module, tmp_path / "other.onnx")
+    other = onnxruntime.InferenceSession(str(tmp_path / "other.onnx"))
+    np.testing.assert_allclose(other.run(None, given)[0], wanted, rtol=1e-6)
+    if importlib.util.find_spec("openvino") is not None:
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+        np.testing.assert_allclose(transload.run(tmp_path / "out", given)["y"], wanted, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("operator", "kind", "said"), [
