@@ -15,6 +15,7 @@ from transload.scratch import ScratchFolder
 from transload.trials import is_of_files, refused_ops
 from transload.worker import ChildEnded
 
+from .otherwise import keeps_proportions, plain_sizes
 from .session import HERE, OPENVINO
 
 __all__ = ["converted", "findings_of"]
@@ -57,6 +58,8 @@ def _unread(op: Op) -> tuple[str, str] | None:
             return "OpenVINO does not read `antialias`", "resize without it, or before the model"
         if op.attribute("exclude_outside", 0) and mode == "cubic":
             return "OpenVINO does not read `exclude_outside`", "resize without it, or before the model"
+        if keeps_proportions(op) and plain_sizes(op) is None:
+            return "OpenVINO does not read `keep_aspect_ratio_policy`", "resize to known sizes that have the input's proportions"
     if op.name == "onnx.LRN" and op.attribute("size", 1) % 2 == 0:
         return "OpenVINO takes windows of an even size for odd ones", "an odd size can be converted"
     if op.name == "onnx.TopK" and any(0 in (value.known_shape or ()) for value in op.results):

@@ -4,11 +4,14 @@ Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number
 it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
 ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold. What
 HardSigmoid and Selu say of 0 it takes for nothing said. Reductions over no dimensions it takes for what they are of.
+Proportions that Resize keeps it does not read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +37,7 @@ from transload.ir import (
 )
 from transload.ir.build import Builder
 
-__all__ = ["write_otherwise"]
+__all__ = ["keeps_proportions", "plain_sizes", "write_otherwise"]
 
 _EXCHANGED = {"onnx.Greater": "onnx.Less", "onnx.GreaterOrEqual": "onnx.LessOrEqual"}
 _WRAPPING = frozenset({"onnx.Add", "onnx.Sub", "onnx.Mul", "onnx.Neg", "onnx.Abs"})
@@ -50,7 +53,8 @@ _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I6
 
 def write_otherwise(module: Module) -> bool:
     """Exchange operands of `Greater` of floats, compute narrow integers in i32, those of `Shrink` and logarithms in f32, and
-    write out what an attribute of 0 says, and functions of each element, as reductions over no dimensions are."""
+    write out what an attribute of 0 says, functions of each element, as reductions over no dimensions are, and sizes that keep
+    proportions."""
     changed, powers = False, list[str]()
     for op in list(module.walk()):
         element = op.operands[0].element_or_none if op.operands else None
@@ -60,6 +64,8 @@ def write_otherwise(module: Module) -> bool:
             _replace_in(op, I32)
         elif op.name == "onnx.Shrink" and op.operands[0].is_integer:
             _replace_in(op, F32)
+        elif keeps_proportions(op) and plain_sizes(op) is not None:
+            _stretch(op)
         elif op.name in _OF_EACH and _is_over_nothing(op):
             _replace_by_function(op, _OF_EACH[op.name])
         elif op.name in _LOGARITHMS and op.operands[0].is_integer:
@@ -78,6 +84,39 @@ def write_otherwise(module: Module) -> bool:
         listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
         module.notes = (*module.notes, f"powers that are computed in f64 in the model are in f32 here: {listed}")
     return changed
+
+
+def keeps_proportions(op: Op) -> bool:
+    """Whether it is a Resize that makes its sizes of those that it is given and of the proportions of its input."""
+    return (op.name == "onnx.Resize" and op.attribute("keep_aspect_ratio_policy") not in (None, "stretch")
+            and len(op.operands) > 3 and not is_absent(op.operands[3]))
+
+
+def plain_sizes(op: Op) -> list[int] | None:
+    """The sizes that a Resize makes along its axes, where its input is stretched to them by one and the same factor.
+
+    None where they are not known, or rounded: its grid is that of the factor then, and not of the sizes.
+    """
+    before, after = op.operands[0].known_shape, op.results[0].known_shape
+    if before is None or after is None:
+        return None
+    made, factors = list[int](), set[Fraction]()
+    for axis in op.attribute("axes") or range(len(after)):
+        old, new = before[axis], after[axis]
+        if not old or new is None:
+            return None
+        made.append(new)
+        factors.add(Fraction(new, old))
+    return made if len(factors) == 1 else None
+
+
+def _stretch(op: Op) -> None:
+    """A Resize to the sizes that it makes."""
+    sizes = np.array(plain_sizes(op), np.int64)
+    held = Builder(op.parent, op).emit(  # type: ignore[arg-type]
+        "onnx.Constant", types=[TensorType(sizes.shape, I64)], value=Dense(sizes))
+    attributes = {key: value for key, value in op.attributes.items() if key != "keep_aspect_ratio_policy"}
+    _replace(op, op.name, (*op.operands[:3], held), **attributes)
 
 
 def _is_over_nothing(op: Op) -> bool:
@@ -187,7 +226,7 @@ def _replace_in(op: Op, element: Type, only: int | None = None) -> None:
     _replace(op, "onnx.Cast", (made,), to=_CODES[op.results[0].element])
 
 
-def _replace(op: Op, name: str, operands: tuple[Value, ...], **attributes: int) -> None:
+def _replace(op: Op, name: str, operands: tuple[Value, ...], **attributes: Any) -> None:
     """Another op in the place of one, under its name."""
     made = Builder(op.parent, op, op.location).emit(name, *operands, types=[op.results[0].type], **attributes)  # type: ignore[arg-type]
     op.results[0].replace_all_uses_with(made)

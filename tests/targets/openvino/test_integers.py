@@ -14,6 +14,7 @@ import pytest
 import transload
 from transload.errors import TargetError
 from transload.ir import F64
+from transload_targets.openvino.check import findings_of
 from transload_targets.openvino.inexact import tell_inexact
 from transload_targets.openvino.otherwise import write_otherwise
 
@@ -70,9 +71,9 @@ def test_what_openvino_computes_otherwise_is_what_onnxruntime_gives(
     ("HardSigmoid", {"alpha": 0.3, "beta": 0.0}), ("HardSigmoid", {"alpha": 0.0, "beta": 0.3}), ("HardSigmoid", {"alpha": 0.0}),
     ("Selu", {"alpha": 0.0}), ("Selu", {"alpha": 0.0, "gamma": 2.0})], ids=str)
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
-def test_an_attribute_of_0_is_said(operator: str, how: dict[str, float], kind: type, tmp_path: Path) -> None:
+def test_an_attribute_of_0_is_said(operator: str, how: dict[str, Any], kind: type, tmp_path: Path) -> None:
     """OpenVINO took 0 for nothing said, and the default in its place."""
-    numbers = np.linspace(-5, 5, 21).astype(kind)
+    numbers: Any = np.linspace(-5, 5, 21).astype(kind)
     given = saved(tmp_path / "m.onnx", operator, [numbers.astype(np.float32)], **how)  # onnxruntime has no kernels of halves
     wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
     given = saved(tmp_path / "m.onnx", operator, [numbers], **how)
@@ -183,7 +184,7 @@ def test_reductions_over_no_dimensions_are_functions_of_each_element(
     operator: str, axes: dict[str, np.ndarray], kind: type, tmp_path: Path,
 ) -> None:
     """OpenVINO gave the elements, where ONNX has what is above 0 of them, or the logarithm."""
-    numbers = np.array([[1, 2, 3], [7, 5, 6]], kind) * (1 if "Log" in operator else -1)
+    numbers: Any = np.array([[1, 2, 3], [7, 5, 6]], kind) * (1 if "Log" in operator else -1)
     given = saved(tmp_path / "m.onnx", operator, [numbers.astype(kind)], axes, opset=18, noop_with_empty_axes=1)
     wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
     module = transload.load(tmp_path / "m.onnx")
@@ -194,6 +195,50 @@ def test_reductions_over_no_dimensions_are_functions_of_each_element(
     if importlib.util.find_spec("openvino") is not None:
         transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
         np.testing.assert_allclose(transload.run(tmp_path / "out", given)["y"], wanted, rtol=1e-6)
+
+
+IMAGE = np.random.default_rng(0).normal(size=(1, 3, 6, 4)).astype(np.float32)
+
+
+def saved_resize(path: Path, **how: Any) -> np.ndarray:
+    """A model that resizes an image at a path; what onnxruntime makes of it."""
+    sizes = np.array(how.pop("sizes"), np.int64)
+    nodes = [node("Resize", ["x0", "", "", "s"], ["y"], **how)]
+    onnx.save(make_model(nodes, {"x0": IMAGE}, ["y"], {"s": sizes}, opset=18), path)
+    made: np.ndarray = onnxruntime.InferenceSession(str(path)).run(None, {"x0": IMAGE})[0]
+    return made
+
+
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+@pytest.mark.parametrize("how", [
+    {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3], "sizes": [12, 9]},
+    {"keep_aspect_ratio_policy": "not_smaller", "axes": [3, 2], "sizes": [10, 10]},
+    {"keep_aspect_ratio_policy": "not_larger", "axes": [2, 3], "sizes": [3, 2]},
+    {"keep_aspect_ratio_policy": "not_larger", "axes": [3], "sizes": [7]},
+], ids=str)
+def test_proportions_that_are_kept_are_sizes(mode: str, how: dict[str, Any], tmp_path: Path) -> None:
+    """OpenVINO does not read that they are to be kept."""
+    wanted = saved_resize(tmp_path / "m.onnx", mode=mode, **how)
+    module = transload.load(tmp_path / "m.onnx")
+    assert write_otherwise(module) and not write_otherwise(module)
+    assert not any("keep_aspect_ratio_policy" in op.attributes for op in module.walk())
+    transload.save(module, tmp_path / "other.onnx")
+    other = onnxruntime.InferenceSession(str(tmp_path / "other.onnx"))
+    np.testing.assert_allclose(other.run(None, {"x0": IMAGE})[0], wanted, rtol=1e-5, atol=1e-5)
+    if importlib.util.find_spec("openvino") is not None:
+        transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+        np.testing.assert_allclose(transload.run(tmp_path / "out", {"x0": IMAGE})["y"], wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["not_larger", "not_smaller"])
+def test_proportions_that_sizes_are_rounded_for_are_refused(policy: str, tmp_path: Path) -> None:
+    """6 by 4 within 10 by 10 is 10 by 6.67: the grid is that of the factor, and plain sizes have another."""
+    sizes = [10, 10] if policy == "not_larger" else [12, 9]
+    saved_resize(tmp_path / "m.onnx", mode="linear", keep_aspect_ratio_policy=policy, axes=[2, 3], sizes=sizes)
+    module = transload.load(tmp_path / "m.onnx")
+    assert not write_otherwise(module)
+    (found,) = findings_of(module)
+    assert "keep_aspect_ratio_policy" in found.why
 
 
 @pytest.mark.parametrize(("operator", "kind", "said"), [
