@@ -191,7 +191,7 @@ def _times(maker: Op, weights: Value, scale: Array, rw: Rewriter, scaled: Callab
 def _cast(array: Array, dtype: np.dtype) -> Array | None:
     """In the element type, contiguous; None where a number is too large for it."""
     with np.errstate(over="ignore"):
-        stored = np.ascontiguousarray(array.astype(dtype))
+        stored = array.astype(dtype, order="C")
     return stored if np.isfinite(stored.astype(np.float64)).all() else None
 
 

@@ -133,4 +133,5 @@ def _dequantized(op: Any, p: Program, source: QuantType) -> Argument:
     shape = () if source.per_tensor else (-1,)
     scales = np.asarray(source.scales, np.float32).reshape(shape)
     zeros = np.asarray(source.zero_points, kind).reshape(shape)
-    return p("constexpr_affine_dequantize", quantized_data=np.ascontiguousarray(array), zero_point=zeros, scale=scales, axis=axis)
+    stored = np.asarray(array, order="C")
+    return p("constexpr_affine_dequantize", quantized_data=stored, zero_point=zeros, scale=scales, axis=axis)

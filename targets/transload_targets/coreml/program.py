@@ -100,7 +100,7 @@ def constant(array: np.ndarray, element: Type) -> np.ndarray:
     """A constant's numbers in the type that MIL has for them; `Unsupported` for integers beyond 32 bits."""
     kind = mil_type(element) if not isinstance(element, QuantType) else str(element.storage)
     if kind != "int32":
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")
     if array.size and (array.min() < INT32.min or array.max() > INT32.max):
         clipped = np.clip(array, INT32.min, INT32.max)
         if not np.isin(array[array != clipped], (np.iinfo(np.int64).min, np.iinfo(np.int64).max)).all():

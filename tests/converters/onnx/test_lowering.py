@@ -10,11 +10,13 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import FloatType, dtype_of
+from transload.ir import FloatType, dtype_of, new_module
+from transload.ir.build import Builder
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
 
+from transload_converters.onnx.lowering.common import transposed
 from transload_converters.onnx.writer import model_of
 
 from tests.support.graphs import Graph
@@ -325,3 +327,13 @@ def test_sums_are_written_as_runtimes_take_them(equation: str, shapes: tuple[tup
     found, = run_model(model_of(lowered), arrays)
     np.testing.assert_allclose(found, np.einsum(equation, *arrays.values()), rtol=1e-5, atol=1e-6)
     assert (next(op for op in lowered.ops() if op.name == "onnx.Einsum").attributes["equation"] == equation) is stays
+
+
+@pytest.mark.parametrize(("shape", "order"), [((), ()), ((2, 3), (1, 0))])
+def test_a_constant_is_turned_into_the_shape_that_it_has_then(shape: tuple[int, ...], order: tuple[int, ...]) -> None:
+    """A single number became a vector of one."""
+    rw = Builder(new_module().add_function("main", [], []).regions[0].block)
+    numbers = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+    turned = transposed(rw, rw.constant(numbers, dialect="onnx"), order)
+    stored = turned.op.attributes["value"].numpy()  # type: ignore[union-attr]
+    assert turned.static_shape == stored.shape and np.array_equal(stored, numbers.transpose(order))

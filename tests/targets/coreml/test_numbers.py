@@ -32,6 +32,15 @@ def computes(name: str, *operands: np.ndarray, **attributes: Any) -> None:
     agrees(build_op(f"top.{name}", *operands, **attributes), operands)
 
 
+def test_a_number_has_no_dimensions() -> None:
+    """What was constant became a vector of one."""
+    for kind in (np.float32, np.float16, np.int32):
+        computes("Add", np.array(2, kind), np.array(3, kind))
+        computes("Compare", np.array(2, kind), np.array(3, kind), mode="Less")
+    computes("LogicalAnd", np.array(True), np.array(False))
+    computes("Where", np.array(True), np.array(2, np.float32), np.array(3, np.float32))
+
+
 @pytest.mark.parametrize("attributes", [
     {"scale": 2.0}, {"bias": 0.5}, {"log": True}, {"scale": 2.0, "bias": 1.0}, {"scale": 2.0, "bias": 1.0, "log": True}], ids=str)
 def test_the_factor_and_addend_of_a_sigmoid_belong_to_its_result(attributes: dict[str, Any]) -> None:

@@ -264,7 +264,8 @@ def transposed(rw: Builder, x: Value, order: Sequence[int]) -> Value:
     owner = x.op
     if owner is not None and owner.name == "onnx.Constant":
         element = permuted(x.element, order) if isinstance(x.element, QuantType) else x.element
-        return rw.constant(np.ascontiguousarray(owner.attributes["value"].numpy().transpose(order)), element, dialect="onnx")
+        numbers = owner.attributes["value"].numpy().transpose(order)
+        return rw.constant(np.asarray(numbers, order="C"), element, dialect="onnx")
     if owner is not None and owner.name == "onnx.DequantizeLinear" and owner.operands[0].op is not None and (
             owner.operands[0].op.name == "onnx.Constant"):
         stored, *scales = owner.operands

@@ -105,7 +105,7 @@ def materialized(rw: Rewriter, value: Value) -> Value:
     if lean(value) is value or not getattr(value.type, "is_static", False) or product(shape_of(value)) > LARGEST:
         return value
     array = held(rw, value)
-    return value if array is None else rw.constant(np.ascontiguousarray(array), value.element)
+    return value if array is None else rw.constant(np.asarray(array, order="C"), value.element)
 
 
 def settled(rw: Rewriter, x: Value) -> Value:

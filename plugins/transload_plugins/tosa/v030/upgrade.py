@@ -78,7 +78,7 @@ def make_signless(module: Module) -> bool:
         dense = op.attributes.get("values") if op.name == "tosa.const" else None
         if isinstance(dense, Dense) and dense.type.element in _SIGNLESS:
             element = _SIGNLESS[dense.type.element]
-            array = np.ascontiguousarray(dense.numpy())
+            array = np.asarray(dense.numpy(), order="C")
             op.attributes["values"] = Dense(array.view(f"int{8 * array.dtype.itemsize}"), dense.type.with_element(element))
     for function, inputs, outputs in borders:
         update_function_type(function)

@@ -19,6 +19,7 @@ from transload.ir import (
     I8,
     I32,
     I48,
+    UI8,
     Block,
     Module,
     Op,
@@ -37,6 +38,7 @@ from transload.text import parse_module, print_module
 from transload_plugins.tosa.flatbuffer.writer import serialize
 from transload_plugins.tosa.v030.dialect import TOSA030
 from transload_plugins.tosa.v030.text import detect, parse_030, print_030
+from transload_plugins.tosa.v030.upgrade import make_signless
 
 from tests.plugins.tosa.v030 import catalogue, pseudocode
 
@@ -337,3 +339,15 @@ def test_operands_of_a_convolution_say_of_which_version_it_is() -> None:
     earlier = b'%c = "tosa.const"() <{value = dense<1.0> : tensor<3xf32>}>\n'
     assert not detect(later + earlier, Path("m.mlir")) and not detect(later.replace(b", ", b",") + earlier, Path("m.mlir"))
     assert detect(later.replace(b", %z, %z", b"") + earlier, Path("m.mlir"))
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_constants_without_a_sign_keep_their_shape_and_bits(shape: tuple[int, ...]) -> None:
+    """A single number became a vector of one."""
+    module = new_module()
+    block = module.add_function("main", [], []).regions[0].block
+    held = Builder(block).constant(np.full(shape, 200, np.uint8), UI8, dialect="tosa")
+    assert make_signless(module)
+    (op,) = block
+    stored = op.attributes["values"].numpy()
+    assert held.type == TensorType(shape, I8) and np.array_equal(stored, np.full(shape, -56, np.int8))
