@@ -59,7 +59,7 @@ def _unread(op: Op) -> tuple[str, str] | None:
         if op.attribute("exclude_outside", 0) and mode == "cubic":
             return "OpenVINO does not read `exclude_outside`", "resize without it, or before the model"
         if keeps_proportions(op) and plain_sizes(op) is None:
-            return "OpenVINO does not read `keep_aspect_ratio_policy`", "resize to known sizes that have the input's proportions"
+            return "OpenVINO does not read `keep_aspect_ratio_policy`", "resize to sizes that have the input's proportions"
     if op.name == "onnx.LRN" and op.attribute("size", 1) % 2 == 0:
         return "OpenVINO takes windows of an even size for odd ones", "an odd size can be converted"
     if op.name == "onnx.TopK" and any(0 in (value.known_shape or ()) for value in op.results):
