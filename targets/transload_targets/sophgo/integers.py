@@ -20,6 +20,8 @@ _GROWING = frozenset(f"top.{name}" for name in (
 """Ops that give whole numbers of whole numbers, which may be greater."""
 _GROWING_SUMS = frozenset({"ReduceSum", "ReduceProd", "ReduceL1"})
 _KEEPING_SUMS = frozenset({"ReduceMax", "ReduceMin"})
+_NUMBERS = ("const_val", "coeff", "min", "max", "relu_limit", "val")
+"""Attributes that elements are computed with; others say which are taken."""
 _WIDE = 32
 """Bits of integers of which we take it that they do not wrap round."""
 
@@ -32,10 +34,10 @@ def need_whole(op: Op) -> None:
     if op.name in _KEPT or mode in _KEEPING_SUMS or mode == "nearest":
         grows = False
     elif op.name in _GROWING or mode in _GROWING_SUMS:
-        grows = True
+        grows = op.name != "top.Abs" or not _is_unsigned(op.results[0])
     else:
         raise Unsupported("integers, which are cut off where they are no whole numbers")
-    if not all(_are_whole(held) for held in op.attributes.values()):
+    if not all(_are_whole(held) for key, held in op.attributes.items() if key in _NUMBERS):
         raise Unsupported("a fraction, of integers, which are cut off")
     for result in op.results:
         element = result.element
@@ -46,6 +48,11 @@ def need_whole(op: Op) -> None:
 def _is_integer(value: Value) -> bool:
     element = value.element_or_none
     return isinstance(element, IntegerType) and element != BOOL
+
+
+def _is_unsigned(value: Value) -> bool:
+    element = value.element_or_none
+    return isinstance(element, IntegerType) and element.unsigned
 
 
 def _are_whole(held: object) -> bool:

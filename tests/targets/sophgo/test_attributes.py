@@ -105,6 +105,9 @@ _WINDOW = {"kernel_shape": (2, 2), "strides": (2, 2), "do_relu": True, "relu_lim
       for sizes in ((12, 8), (11, 7), (3, 3)) for mode in ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil")
       for grid in ("half_pixel", "asymmetric", "align_corners", "tf_half_pixel_for_nn")),
     ("Interp", _IMAGE, {"sizes": (12, 8)}, "Upsample"),
+    *(("Interp", _IMAGE.astype(np.int32), {"sizes": (10, 6), "scales": (1.7, 1.5), "nearest_mode": mode}, "")
+      for mode in ("floor", "round_prefer_floor")),
+    ("Interp", _IMAGE.astype(np.int32), {"sizes": (12, 8), "cubic_coeff": -0.75}, "Upsample"),
 ], ids=str)
 def test_texts_mean_what_the_hub_computes(name: str, given: np.ndarray, attributes: dict[str, Any], operators: str) -> None:
     """Limits of ReLUs, grids, ways to round and empty axes were lost on the way."""
@@ -133,6 +136,12 @@ _INTEGERS = np.arange(1, 7).reshape(2, 3)
     ("Cast", [_INTEGERS.astype(np.int32)], {"element": I8}, "wrap round"),
     ("Interp", [np.ones((1, 1, 2, 2), np.int32)], {"sizes": (4, 4), "mode": "linear"}, "cut off"),
     ("Interp", [np.ones((1, 1, 2, 2), np.int32)], {"sizes": (4, 4)}, ""),
+    ("Abs", [_INTEGERS.astype(np.int8)], {}, "wrap round"), ("Abs", [_INTEGERS.astype(np.int32)], {}, ""),
+    *(("Abs", [_INTEGERS.astype(kind)], {}, "") for kind in (np.uint8, np.uint16, np.uint32)),
+    ("Clip", [_INTEGERS.astype(np.int32)], {"min": 0.5, "max": 6.0}, "a fraction"),
+    ("Relu", [_INTEGERS.astype(np.int32)], {"relu_limit": 2.5}, "a fraction"),
+    ("AddConst", [_INTEGERS.astype(np.int32)], {"const_val": 0.5}, "a fraction"),
+    ("Pad", [_INTEGERS.astype(np.int32)], {"paddings": (0, 0, 1, 1), "val": 0.5}, "a fraction"),
 ], ids=str)
 def test_what_floats_are_wrong_for_is_refused(name: str, given: list[Any], attributes: dict[str, Any], said: str) -> None:
     module = build_op(f"top.{name}", *given, **attributes)
