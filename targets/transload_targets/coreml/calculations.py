@@ -61,7 +61,10 @@ def _relu(p: Program, x: Argument, limit: float, like: Value) -> Argument:
     """Numbers of the type of `like` from 0 up to a limit, where that is not negative."""
     if not isinstance(like.element, FloatType):
         return within(p, x, 0, limit if limit >= 0 else math.inf, like)
-    return p("relu", x=x) if limit < 0 else p("clip", x=x, alpha=scalar(0, like), beta=scalar(limit, like))
+    low, high = scalar(0, like), scalar(limit, like)
+    if limit >= 0 and high <= low:  # also of a limit that halves have not: MIL's `clip` wants one above the other
+        return p("minimum", x=p("maximum", x=x, y=low), y=high)
+    return p("relu", x=x) if limit < 0 else p("clip", x=x, alpha=low, beta=high)
 
 
 _UNARY = {

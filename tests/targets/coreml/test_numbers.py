@@ -41,6 +41,14 @@ def test_a_number_has_no_dimensions() -> None:
     computes("Where", np.array(True), np.array(2, np.float32), np.array(3, np.float32))
 
 
+@pytest.mark.parametrize("limit", [0.0, 1e-9, 0.5, np.inf, -1.0])
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+def test_floats_have_a_relu_with_any_limit(limit: float, kind: type) -> None:
+    """One of 0 was refused, and of halves one that is 0 for them."""
+    computes("Relu", FLOATS.astype(kind), relu_limit=limit)
+    computes("AddConst", FLOATS.astype(kind), const_val=0.5, do_relu=True, relu_limit=limit)
+
+
 @pytest.mark.parametrize("attributes", [
     {"scale": 2.0}, {"bias": 0.5}, {"log": True}, {"scale": 2.0, "bias": 1.0}, {"scale": 2.0, "bias": 1.0, "log": True}], ids=str)
 def test_the_factor_and_addend_of_a_sigmoid_belong_to_its_result(attributes: dict[str, Any]) -> None:
