@@ -95,11 +95,25 @@ def reciprocal(op: Any, p: Program) -> Argument:
     return p("real_div", x=scalar(1, op.input), y=p("sqrt", x=x) if op.name == "top.Rsqrt" else x)
 
 
-@emits("Log", "Log1p")
-def logarithm(op: Any, p: Program) -> Argument:
+def _log(p: Program, x: Argument, like: Value) -> Argument:
     """MIL adds an epsilon to what it takes the logarithm of, which is made nothing."""
-    x = p.of(op.input) if op.name == "top.Log" else p("add", x=p.of(op.input), y=scalar(1, op.input))
-    return p("log", x=x, epsilon=scalar(0, op.input))
+    return p("log", x=x, epsilon=scalar(0, like))
+
+
+@emits("Log")
+def logarithm(op: Any, p: Program) -> Argument:
+    return _log(p, p.of(op.input), op.input)
+
+
+@emits("Log1p")
+def logarithm_beside_one(op: Any, p: Program) -> Argument:
+    """`log(u)` with `u = 1 + x` rounded; near 0 `x - ((u - 1) - log(u))`, which adds what u lost."""
+    x, one = p.of(op.input), scalar(1, op.input)
+    u = p("add", x=x, y=one)
+    far = _log(p, u, op.input)
+    near = p("sub", x=x, y=p("sub", x=p("sub", x=u, y=one), y=far))
+    is_near = p("less", x=p("abs", x=x), y=scalar(0.5, op.input))
+    return p("select", cond=is_near, a=near, b=far)
 
 
 @emits("Relu")
@@ -119,7 +133,7 @@ def sigmoid(op: Any, p: Program) -> Argument:
         y = p("mul", x=y, y=scalar(op.scale, op.input))
     if op.bias != 0.0:
         y = p("add", x=y, y=scalar(op.bias, op.input))
-    return p("log", x=y, epsilon=scalar(0, op.input)) if op.log else y
+    return _log(p, y, op.input) if op.log else y
 
 
 _WITH_NUMBERS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {

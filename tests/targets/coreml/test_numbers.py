@@ -41,6 +41,14 @@ def test_a_number_has_no_dimensions() -> None:
     computes("Where", np.array(True), np.array(2, np.float32), np.array(3, np.float32))
 
 
+def test_the_logarithm_beside_one_keeps_small_numbers() -> None:
+    """1 + x has few digits of them."""
+    x = np.array([1e-7, -1e-7, 1e-4, 3e-30, 0, 0.49, -0.49, 0.51, -0.75, 1e6, np.inf], np.float32)
+    (made,) = folded(build_op("top.Log1p", x), [x])
+    assert made is not None
+    np.testing.assert_allclose(made, np.log1p(x), rtol=1e-6, atol=0)
+
+
 @pytest.mark.parametrize("limit", [0.0, 1e-9, 0.5, np.inf, -1.0])
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_floats_have_a_relu_with_any_limit(limit: float, kind: type) -> None:
