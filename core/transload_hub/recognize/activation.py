@@ -49,7 +49,7 @@ def limits(op: Clip | Max | Min, rw: Rewriter) -> Value | None:
 def _limits_of(op: Op) -> tuple[Value, float, float] | None:
     """An op as `min(max(x, low), high)`: x, low and high; of numbers only, and in that order."""
     if op.name == "top.Relu":
-        return op.input, 0.0, op.relu_limit if op.relu_limit >= 0 else math.inf
+        return op.input, 0.0, _limit_of(op)
     if op.name == "top.Clip":
         return (op.input, op.min, op.max) if op.min <= op.max else None
     for x, other in inputs_of(op):
@@ -57,6 +57,12 @@ def _limits_of(op: Op) -> tuple[Value, float, float] | None:
         if bound is not None and not math.isnan(bound):
             return (x, bound, math.inf) if op.name == "top.Max" else (x, -math.inf, bound)
     return None
+
+
+def _limit_of(op: Op) -> float:
+    """The limit of the ReLU that an op is or ends with: a negative one says that there is none."""
+    limit: float = op.attribute("relu_limit", -1.0)
+    return limit if limit >= 0 else math.inf
 
 
 def _clip(rw: Rewriter, x: Value, low: float, high: float) -> Value:
@@ -101,7 +107,7 @@ def twice_negated(op: UnaryNumber, rw: Rewriter) -> Value | None:
 
 
 class _Limited(NamedTuple):
-    """`min(max(scale * source + shift, 0), limit)`."""
+    """`min(max(scale * source + shift, 0), limit)`, with a limit that is not negative."""
 
     source: Value
     scale: float
@@ -116,8 +122,8 @@ def _limited(value: Value) -> _Limited | None:
         return None
     if op.name == "top.Relu":
         inner = linear(op.input) if used_once(op.input) else None
-        return _Limited(inner.source, inner.scale, inner.shift, op.relu_limit) if inner is not None else None
-    if op.name == "top.Clip" and op.min == 0:
+        return _Limited(inner.source, inner.scale, inner.shift, _limit_of(op)) if inner is not None else None
+    if op.name == "top.Clip" and op.min == 0 <= op.max:
         inner = linear(op.input) if used_once(op.input) else None
         return _Limited(inner.source, inner.scale, inner.shift, op.max) if inner is not None else None
     if op.attribute("do_relu", False) and len(op.operands) <= 2:
@@ -127,7 +133,7 @@ def _limited(value: Value) -> _Limited | None:
             found = next(((x, number(c)) for x, c in inputs_of(op) if number(c) is not None and x.type == value.type), None)
             source, shift = found if found is not None else (source, None)
         if shift is not None:
-            return _Limited(source, 1.0, shift, op.relu_limit)
+            return _Limited(source, 1.0, shift, _limit_of(op))
     return None
 
 

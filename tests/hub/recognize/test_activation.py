@@ -146,6 +146,11 @@ def test_infinities_and_nan_are_the_same(form):
     (lambda g, x: g.Div(_relu6(g, g.Add(x, 2.5)), 6.0), "Relu"),
     (lambda g, x: g.Mul(g.Elu(x, alpha=1.5), 1.05), "Elu"),
     (lambda g, x: g.Add(g.Max(x, 0.0), g.Log1p(g.Exp(g.Abs(x)))), "Add"),
+    # a ReLU without a limit has none of -1, and a clip to limits the wrong way round is a constant
+    (lambda g, x: g.MulConst(g.Relu(g.AddConst(g.MulConst(x, const_val=-1 / 6), const_val=-0.5)), const_val=-1.0), "Relu"),
+    (lambda g, x: g.Mul(x, g.Neg(g.Relu(g.AddConst(g.MulConst(x, const_val=-1 / 6), const_val=-0.5)))), "Relu"),
+    (lambda g, x: g.MulConst(g.Clip(g.AddConst(g.MulConst(x, const_val=-1 / 6), const_val=-0.5), min=0.0, max=-1.0),
+                             const_val=-1.0), "Clip"),
 ])
 def test_what_only_looks_like_one(write, kept):
     assert kept in recognized(write, (3, 5))
