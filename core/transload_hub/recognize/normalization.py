@@ -194,8 +194,8 @@ def _emit(rw: Rewriter, spread: _Spread, eps: float) -> Value | None:
     """The normalization over the dimensions of a variance or a mean square, without weight and bias."""
     x, rank = spread.x, spread.x.rank
     first = next((axis for axis in range(rank) if _same(x, spread.axes, range(axis, rank))), None)
-    if first is not None and first not in spread.axes:
-        first = min(spread.axes)
+    if first is not None and _same(x, spread.axes, range(min(spread.axes), rank)):
+        first = min(spread.axes)  # without dimensions of size 1 before it that are not named
     if not spread.about_mean:
         return rw.emit("top.RMSNorm", x, axis=first, eps=eps) if first is not None else None
     grouped = _group_norm(rw, x, spread.axes, eps)

@@ -190,6 +190,14 @@ def test_other_dimensions_are_none(axes):
     assert ("LayerNorm" in left) == (axes == (0, 1, 2, 3))
 
 
+@pytest.mark.parametrize(("shape", "axes"), [((1, 3, 1), (0,)), ((1, 3, 1), (0, 2)), ((2, 1, 3, 1), (1,)), ((2, 1, 1), (1,))])
+@pytest.mark.parametrize("about_mean", [True, False])
+def test_dimensions_of_size_one_alone(shape, axes, about_mean):
+    """A mean over such dimensions is none, and must not become one over all that follow the first of them."""
+    recognized(lambda g, x: _standardized(g, x, axes) if about_mean else g.Div(
+        x, g.Sqrt(g.Add(g.reduce("Mean", g.Square(x), axes), 1e-3))), shape, tolerance=1e-5)
+
+
 def test_weight_multiplied_into_the_root_first():
     weight, bias = np.linspace(0.5, 1.5, 6), np.linspace(-1, 1, 6)
 
