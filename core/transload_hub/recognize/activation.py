@@ -282,7 +282,7 @@ def quotients(op: Div | Unary, rw: Rewriter) -> Value | None:
     negated = product(curve.input)
     turned = negated.factor == -1 and len(negated.over) == 1 and not negated.under
     argument = negated.over[0] if turned else curve.input
-    if not only_serves(op, [argument]):
+    if argument.type != result.type or not only_serves(op, [argument]):  # the factor of -1 may have had a shape of its own
         return None
     if not parts.over:
         return rw.emit("top.Sigmoid", argument if turned else rw.emit("top.Neg", argument))

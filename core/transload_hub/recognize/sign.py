@@ -220,6 +220,8 @@ def log_sigmoid_by_min(op: Sub, rw: Rewriter) -> Value | None:
     size = made_by(inner.source, "Abs")
     if size is None or (inner.scale, inner.shift) != (-1.0, 0.0) or _sign_of_negative_part(left, size.input) != 1:
         return None
+    if size.input.type != op.results[0].type:  # the 0 of the minimum may have had a shape of its own
+        return None
     return rw.emit("top.Sigmoid", size.input, log=True) if only_serves(op, [size.input]) else None
 
 

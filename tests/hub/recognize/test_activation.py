@@ -154,3 +154,35 @@ def test_infinities_and_nan_are_the_same(form):
 ])
 def test_what_only_looks_like_one(write, kept):
     assert kept in recognized(write, (3, 5))
+
+
+COLUMN = np.ones((4, 1))
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Mul(x, -COLUMN)))),
+    lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Mul(-COLUMN, x)))),
+    lambda g, x: g.Div(1.0, g.Add(1.0, g.Exp(g.Div(x, COLUMN)))),
+    lambda g, x: g.Reciprocal(g.Add(COLUMN, g.Exp(g.Neg(x)))),
+    lambda g, x: g.Div(COLUMN, g.Add(1.0, g.Exp(g.Neg(x)))),
+    lambda g, x: g.Div(g.Mul(x, COLUMN), g.Add(1.0, g.Exp(g.Neg(x)))),
+    lambda g, x: g.Div(g.Mul(x, COLUMN), g.Add(1.0, g.Abs(x))),
+    lambda g, x: g.Mul(g.Mul(x, COLUMN), g.Sigmoid(x)),
+    lambda g, x: g.Mul(g.Mul(x, 0.5 * COLUMN), g.Add(g.Erf(g.Mul(x, HALF)), 1.0)),
+    lambda g, x: g.Mul(x, g.Mul(g.Clip(g.Add(x, 3.0), min=0.0, max=6.0), COLUMN / 6)),
+    lambda g, x: g.Add(g.Mul(g.Tanh(g.Mul(x, COLUMN / 2)), 0.5), 0.5),
+    lambda g, x: g.Log(g.Add(g.Exp(x), COLUMN)),
+    lambda g, x: g.Neg(g.Softplus(g.Mul(x, -COLUMN))),
+    lambda g, x: g.Sub(g.Min(x, 0 * COLUMN), g.Softplus(g.Neg(g.Abs(x)))),
+    lambda g, x: g.Sub(g.Min(x, 0.0), g.Softplus(g.Mul(g.Abs(x), -COLUMN))),
+    lambda g, x: g.Add(g.Max(x, 0.0), g.Mul(g.Min(x, 0 * COLUMN), 0.1)),
+    lambda g, x: g.Max(x, g.Mul(x, COLUMN / 10)),
+    lambda g, x: g.Where(g.Compare(x, 0.0, mode="Greater"), x, g.Mul(x, COLUMN / 10)),
+    lambda g, x: g.Where(g.Compare(x, 0 * COLUMN, mode="Greater"), x, g.Elu(g.Min(x, 0.0))),
+    lambda g, x: g.Where(g.Compare(x, COLUMN, mode="Greater"), 1.0, x),
+    lambda g, x: g.Max(x, 0 * COLUMN),
+    lambda g, x: g.Min(g.Max(x, 0.0), 6 * COLUMN),
+])
+def test_constants_that_make_more_of_it(write):
+    """A constant of one number counts with its shape: the function is of as many numbers as came out before."""
+    recognized(write, (1, 3))
