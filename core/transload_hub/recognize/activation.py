@@ -363,7 +363,7 @@ def log_sigmoid(op: UnaryNumber, rw: Rewriter) -> Value | None:
     """`-softplus(-x)` is the logarithm of the sigmoid."""
     curve = made_by(op.input, "Softplus")
     inside = made_by(curve.input, "Neg") if curve is not None else None
-    if inside is None or not only_serves(op, [inside.input]):
+    if inside is None or not is_static_float(op.results[0]) or not only_serves(op, [inside.input]):
         return None
     return rw.emit("top.Sigmoid", inside.input, log=True)
 

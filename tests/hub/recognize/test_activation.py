@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from transload.engine import run_function
-from transload.ir import set_results
+from transload.ir import F32, I8, QuantType, TensorType, set_results
 from transload_hub.functions import erfc
 from transload_hub.recognize.composites import recognize
 
 from tests.hub.recognize.recognition import Graph, recognized
+from tests.support.graphs import op_names
 
 HALF = math.sqrt(0.5)
 TANH = math.sqrt(2 / math.pi)
@@ -186,3 +187,14 @@ COLUMN = np.ones((4, 1))
 def test_constants_that_make_more_of_it(write):
     """A constant of one number counts with its shape: the function is of as many numbers as came out before."""
     recognized(write, (1, 3))
+
+
+def test_quantized_steps_stay():
+    """Between them numbers are rounded and cut off: `-softplus(-x)` of a narrow range is no logarithm of the sigmoid."""
+    narrow, wide, below = (QuantType(I8, F32, (scale,), (zero,)) for scale, zero in ((0.001, 0), (0.035, -128), (0.035, 127)))
+    g = Graph(TensorType((2, 3), QuantType(I8, F32, (0.05,), (0,))))
+    turned = g.builder.emit("top.Neg", g.inputs[0], element=narrow)
+    curve = g.builder.emit("top.Softplus", turned, element=wide)
+    module = g.done(g.builder.emit("top.Neg", curve, element=below))
+    recognize(module)
+    assert op_names(module) == ["Neg", "Softplus", "Neg"]
