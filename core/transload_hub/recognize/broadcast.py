@@ -37,6 +37,11 @@ def _static(value: Value) -> bool:
     return isinstance(value.type, TensorType) and value.type.is_static
 
 
+def _is_alike_everywhere(value: Value) -> bool:
+    """Whether one scale holds for all numbers of a value, where it is quantized: dimensions may then move."""
+    return value.quant is None or value.quant.per_tensor
+
+
 @TABLE(*_BROADCASTING)
 def without_repeats(op: Op, rw: Rewriter) -> Any:
     """`f(x, expand(y))` is `f(x, y)`, and a constant that repeats itself along a dimension is one that has size 1 there.
@@ -95,7 +100,7 @@ def expand_later(op: Op, rw: Rewriter) -> Value | None:
     if declaration is None or "elementwise" not in declaration.traits or len(op.results) != 1 or not op.operands:
         return None
     result = op.results[0]
-    if not _static(result) or not all(_static(value) for value in op.operands):
+    if not all(_static(value) and _is_alike_everywhere(value) for value in (result, *op.operands)):
         return None
     inner: list[Value] = []
     expanded = False
@@ -144,7 +149,7 @@ _FAR = 6
 def _can_keep(value: Value, shape: Any, depth: int) -> bool:
     """Whether a value is computed from reductions that with kept dimensions have that shape, and that are used so only."""
     op = value.op
-    if op is None or depth == 0 or not _static(value):
+    if op is None or depth == 0 or not _static(value) or not _is_alike_everywhere(value):
         return False
     if op.name == "top.Reduce":
         if op.keepdims or not _static(op.input) or not op.axes or not _all_reshaped(value, shape, _FAR):

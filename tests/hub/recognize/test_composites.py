@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from transload.ir import BF16, F16, F32, F64, I32, set_results
+from transload.engine import run_function
+from transload.ir import BF16, F16, F32, F64, I8, I32, QuantType, TensorType, set_results
 from transload.ir.verify import check
 from transload_hub.recognize.composites import recognize
 
@@ -28,6 +29,45 @@ def test_one_expansion_stays_where_the_result_needs_it():
     assert recognized(lambda g, a, b: g.Add(g.expanded(a, (3, 4)), g.expanded(b, (3, 4))), (1, 4), (4,)) == ["Add", "Expand"]
     assert recognized(lambda g, a, b: g.Add(g.expanded(a, (3, 4)), b), (1, 4), (3, 1)) == ["Add"]
     assert recognized(lambda g, a: g.Exp(g.expanded(a, (5, 3, 4))), (1, 4)) == ["Exp", "Expand"]
+
+
+def _per_axis(axis, count):
+    return QuantType(I8, F32, tuple(0.1 / (1 + place) for place in range(count)), (0,) * count, axis)
+
+
+def _same_after(module, x):
+    before = run_function(module, {"x0": x})["y0"]
+    recognize(module)
+    assert check(module) == []
+    np.testing.assert_array_equal(run_function(module, {"x0": x})["y0"], before)
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((1, 3), 0), ((3,), 0), ((3,), 1), ((2, 1), 0), ((2, 1), 1)])
+def test_scales_of_a_dimension_that_was_expanded(shape, axis):
+    """What is quantized with a scale for each place of a dimension has all its places first."""
+    g = Graph(shape)
+    wide = g.expanded(g.inputs[0], (2, 3))
+    held = g.builder.emit("top.Cast", wide, element=_per_axis(axis, (2, 3)[axis]))
+    _same_after(g.done(held), np.linspace(-2, 2, math.prod(shape), dtype=np.float32).reshape(shape))
+
+
+def test_scales_of_a_dimension_that_moves_behind_a_reduced_one():
+    """The dimensions of a reduction are kept: of what lies between, the scales would lie along another dimension."""
+    g = Graph((2, 3))
+    held = g.builder.emit("top.Cast", g.reduce("Max", g.inputs[0], (0,), False), element=_per_axis(0, 3))
+    back = g.builder.emit("top.Cast", held, element=F32)
+    _same_after(g.done(g.Reshape(back, shape=(1, 3))), np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize("write", [
+    lambda g, x: g.Add(g.expanded(x, (2, 3)), g.expanded(x, (2, 3))),
+    lambda g, x: g.Max(g.expanded(x, (2, 3)), g.expanded(g.expanded(x, (1, 3)), (2, 3))),
+    lambda g, x: g.expanded(g.expanded(x, (2, 3)), (4, 2, 3)),
+])
+@pytest.mark.parametrize(("shape", "axis"), [((3,), 0), ((1, 3), 1)])
+def test_repeated_numbers_of_scales_of_a_dimension(write, shape, axis):
+    g = Graph(TensorType(shape, _per_axis(axis, 3)))
+    _same_after(g.done(write(g, g.inputs[0])), np.array([10, -20, 30], np.int8).reshape(shape))
 
 
 def test_a_constant_that_repeats_itself_is_small():
