@@ -126,7 +126,8 @@ def expand_of_expand(op: Expand, rw: Rewriter) -> Value | None:
     maker: Any = op.input.op
     if maker is None or maker.name != "top.Expand":
         return None
-    return rw.emit("top.Expand", maker.input, shape=tuple(op.attribute("shape")), element=op.output.element)
+    shape = np.broadcast_shapes(tuple(maker.attribute("shape")), tuple(op.attribute("shape")))  # either has 1 for what it keeps
+    return rw.emit("top.Expand", maker.input, shape=shape, element=op.output.element)
 
 
 @TABLE("top.Reshape", "top.Unsqueeze")

@@ -31,6 +31,23 @@ def test_one_expansion_stays_where_the_result_needs_it():
     assert recognized(lambda g, a: g.Exp(g.expanded(a, (5, 3, 4))), (1, 4)) == ["Exp", "Expand"]
 
 
+@pytest.mark.parametrize(("first", "second", "whole"), [
+    ((4, 3), (2, 1, 3), (2, 4, 3)), ((2, 4, 3), (4, 1), (2, 4, 3)), ((4, 3), (5, 4, 3), (5, 4, 3))])
+def test_of_two_expansions_one_makes_all(first, second, whole):
+    """A shape to broadcast with may have dimensions of size 1 that the value has more places in."""
+    g = Graph((1, 3))
+    module = g.done(g.expanded(g.expanded(g.inputs[0], first), second))
+    _same_after(module, np.array([[1, 2, 3]], np.float32))
+    assert op_names(module) == ["Expand"]
+    assert next(op for op in module.ops() if op.name == "top.Expand").output.shape == whole
+
+
+def test_of_two_expansions_with_sizes_that_are_not_known():
+    g = Graph(TensorType((None, 3), F32))
+    module = g.done(g.expanded(g.expanded(g.inputs[0], (1, 3)), (2, 1, 3)))
+    _same_after(module, np.arange(12, dtype=np.float32).reshape(4, 3))
+
+
 def _per_axis(axis, count):
     return QuantType(I8, F32, tuple(0.1 / (1 + place) for place in range(count)), (0,) * count, axis)
 
