@@ -187,7 +187,7 @@ def _is_single(value: Value) -> bool:
 def _kept(rw: Rewriter, value: Value, shape: Any) -> Value:
     op = cast("Op", value.op)
     if op.name == "top.Reduce":
-        return rw.emit("top.Reduce", op.input, axes=op.axes, keepdims=True, mode=op.mode, element=value.element)
+        return rw.emit("top.Reduce", op.input, element=value.element, **{**op.attributes, "keepdims": True})
     operands = [operand if _is_single(operand) else _kept(rw, operand, shape) for operand in op.operands]
     return rw.emit(op.name, *operands, element=value.element, **op.attributes)
 

@@ -68,6 +68,20 @@ def test_scales_of_a_dimension_that_was_expanded(shape, axis):
     _same_after(g.done(held), np.linspace(-2, 2, math.prod(shape), dtype=np.float32).reshape(shape))
 
 
+@pytest.mark.parametrize("rounding", ["once", "exact", "double"])
+def test_kept_dimensions_round_as_before(rounding):
+    kind = QuantType(I8, F32, (0.05,), (3,))
+    g = Graph(TensorType((1, 40, 4, 4), kind))
+    mean = g.builder.emit(
+        "top.Reduce", g.inputs[0], axes=(2, 3), keepdims=False, mode="ReduceMean", rounding=rounding,
+        element=kind.replace(scales=(0.013,)))
+    x = np.random.default_rng(0).integers(-60, 60, (1, 40, 4, 4)).astype(np.int8)
+    module = g.done(g.Reshape(mean, shape=(1, 40, 1, 1)))
+    _same_after(module, x)
+    assert op_names(module) == ["Reduce"]
+    assert next(op for op in module.ops() if op.name == "top.Reduce").attribute("rounding") == rounding
+
+
 def test_scales_of_a_dimension_that_moves_behind_a_reduced_one():
     """The dimensions of a reduction are kept: of what lies between, the scales would lie along another dimension."""
     g = Graph((2, 3))
