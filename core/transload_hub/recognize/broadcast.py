@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from transload.ir import ElidedData, Op, TensorType, Value
+from transload.ir import ElidedData, Op, TensorType, Type, Value, dtype_of
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 
@@ -200,10 +200,23 @@ def mean_of_sum(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     if total is None or total.name != "top.Reduce" or total.mode != "ReduceSum" or not is_static_float(total.input) or op.do_relu:
         return None
     count = count_of(total)
-    if made.shift != 0 or count == 0 or not used_once(made.source) or not is_near(made.scale * count, 1, total.input):
+    if made.shift != 0 or count == 0 or not used_once(made.source) or not _is_one_of(made.scale, count, total.input.element):
         return None
     return rw.emit("top.Reduce", total.input, axes=total.axes, keepdims=total.keepdims, mode="ReduceMean",
                    element=op.results[0].element)
+
+
+def _is_one_of(factor: float, count: int, element: Type) -> bool:
+    """Whether a factor is `1/count`, and not one over another count: itself, or as the type holds it or the count.
+
+    In float32's precision it may come from several constants, each of them rounded; narrower types have so few digits that
+    half of the last one is all that it may be off.
+    """
+    if is_near(factor * count, 1) and abs(factor * count - 1) * count < 0.5:
+        return True
+    with np.errstate(over="ignore"):
+        held, whole = (float(np.asarray(number, dtype_of(element))) for number in (1 / count, count))
+    return factor > 0 and factor in (held, 1 / whole)
 
 
 @TABLE("top.Add", "top.Sub", "top.Mul", "top.Div")

@@ -133,6 +133,36 @@ def test_a_sum_over_another_count_is_no_mean():
     assert recognized(lambda g, x: g.Mul(g.reduce("Sum", x, (1,)), 0.25), (3, 5, 4)) == ["Reduce", "Mul"]
 
 
+@pytest.mark.parametrize(("element", "size"), [(BF16, 128), (BF16, 200), (F16, 512), (F16, 40), (F32, 600_000)])
+@pytest.mark.parametrize("off", [-1, 1])
+@pytest.mark.parametrize("write", [
+    lambda g, total, count: g.MulConst(total, const_val=1 / count),
+    lambda g, total, count: g.Div(total, float(count)),
+])
+def test_a_sum_over_one_more_or_less_is_no_mean(element, size, off, write):
+    """In few digits `1/n` and `1/(n - 1)` are near each other: a constant is one of them only as the type holds it."""
+    left = recognized(lambda g, x: write(g, g.reduce("Sum", x, (1,)), size + off), (1, size), element=element, tolerance=1e-2)
+    assert left[0] == "Reduce" and len(left) == 2
+
+
+def test_nothing_of_a_sum_is_no_mean():
+    """The count is no number of this type: one over it is 0 there, and so is this factor."""
+    left = recognized(lambda g, x: g.MulConst(g.reduce("Sum", x, (1,)), const_val=0.0), (1, 70_000), element=F16, scale=1e-3)
+    assert left == ["Reduce", "MulConst"]
+
+
+@pytest.mark.parametrize(("element", "size"), [
+    (BF16, 3), (BF16, 49), (BF16, 196), (BF16, 257), (BF16, 391), (F16, 7), (F16, 1000), (F32, 49), (F32, 600_000), (F64, 300)])
+@pytest.mark.parametrize("write", [
+    lambda g, total, count: g.MulConst(total, const_val=1 / count),
+    lambda g, total, count: g.Mul(total, 1 / count),
+    lambda g, total, count: g.Div(total, float(count)),
+])
+def test_a_mean_in_few_digits(element, size, write):
+    left = recognized(lambda g, x: write(g, g.reduce("Sum", x, (1,)), size), (1, size), element=element, tolerance=1e-1)
+    assert left == ["Reduce"]
+
+
 def test_integers_stay_as_they_are():
     g = Graph((3, 4), element=I32)
     x = g.inputs[0]
