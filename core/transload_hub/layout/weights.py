@@ -15,6 +15,7 @@ import numpy as np
 from transload.ir import Op, TensorType, Value
 from transload.ir.build import Builder, constant_of, part_location
 from transload.ir.constants import Dense, LazyData
+from transload.ir.quantization import grid_of
 
 from .forms import Form, inverse, stored_shape
 
@@ -38,8 +39,8 @@ def absorber(reshape: Op) -> Callable[[Form], Callable[[], None] | None] | None:
     weight: Value = matmul.right
     dense: Dense = constant_of(weight)  # type: ignore[assignment]
     axis = 1 if matmul.right_transpose else 0
-    if getattr(weight.element, "axis", None) == axis:
-        return None  # a scale for each row
+    if not _of_one_scale(weight, axis):
+        return None  # rows would move away from their scales
     shape, flat = before.shape, after.shape
 
     def absorb(form: Form) -> Callable[[], None] | None:
@@ -66,11 +67,16 @@ def _as_far_as_matmul(reshape: Op) -> Iterator[Op]:
         declaration = op.declaration
         if (
             len(op.operands) != 1 or len(op.results) != 1 or declaration is None or "elementwise" not in declaration.traits
-            or getattr(op.results[0].element, "axis", None) is not None
+            or not _of_one_scale(op.results[0], -1)
         ):
             return
         yield op
         value = op.results[0]
+
+
+def _of_one_scale(value: Value, axis: int) -> bool:
+    """Whether the indices of a dimension share their scales, if a tensor has any: by none of its own, nor by blocks of them."""
+    return value.quant is None or grid_of(value.quant, value.rank).grid[axis] == 1
 
 
 def _row_order(shape: tuple[int, ...], order: Form, flat: tuple[int, ...], rows: int) -> np.ndarray | None:

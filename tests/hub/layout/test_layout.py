@@ -7,9 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from transload.api import run
 from transload.errors import UsageError
 from transload.ir import BOOL, F32, I8, Block, Module, QuantType, Region, TensorType, new_module, set_results, verify
 from transload.ir.build import Builder
+from transload.ir.types import Blocks
 from transload_hub.layout import change
 from transload_hub.layout.change import change_layout
 
@@ -50,6 +52,26 @@ def test_a_weight_absorbs_the_order_of_a_flatten(turned: Turn, transposed: bool)
     x = net.Reshape(net.conv(net.inputs[0], 4), shape=(2, -1))
     weight = net.random(5, 4 * 36) if transposed else net.random(4 * 36, 5)
     turned(net.done(net.MatMul(net.Relu(x), weight, net.random(5), right_transpose=transposed)), permutes=1)
+
+
+@pytest.mark.parametrize(("kind", "permutes"), [
+    (QuantType(I8, F32, tuple(2.0 ** -n for n in range(4)) * 3, (0,) * 12, blocks=Blocks((4, 1), (4, 3))), 2),
+    (QuantType(I8, F32, tuple(2.0 ** -n for n in range(16)), (0,) * 16, axis=0), 2),
+    (QuantType(I8, F32, (0.5, 0.25, 1.0), (0,) * 3, axis=1), 1),
+])
+def test_rows_of_a_quantized_weight_stay_with_their_scales(kind: QuantType, permutes: int) -> None:
+    """Those that share a scale in blocks, too; a scale for each column is the same for all rows."""
+    held = QuantType(I8, F32, (0.1,), (0,))
+    net = Network(TensorType((1, 4, 3, 3), held))
+    x = net.Reshape(net.MaxPool(net.inputs[0], kernel_shape=(2, 2)), shape=(1, 16))
+    weight = net.builder.constant(net.rng.integers(-100, 100, (16, 3)).astype(np.int8), kind)
+    module = net.done(net.MatMul(x, weight, element=held.replace(scales=(2.0,))))
+    given = {"x0": net.rng.integers(-100, 100, (1, 4, 3, 3)).astype(np.int8)}
+    wanted = run(module, given)["y0"]
+    change_layout(module)
+    verify(module)
+    np.testing.assert_array_equal(run(module, given)["y0"], wanted)
+    assert names(module).count("Permute") == permutes
 
 
 def test_a_flatten_that_others_use_too_keeps_its_order(turned: Turn) -> None:
