@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.ir import ElidedData, FloatType, Op, TensorType, Value
@@ -19,7 +20,7 @@ from ..ops.infer import channel_axis
 if TYPE_CHECKING:
     from ..ops.normalization import BatchNorm
 
-__all__ = ["Affine", "Array", "affine_of", "constant_array", "is_ranked_float", "relu_of", "used_once"]
+__all__ = ["Affine", "Array", "affine_of", "constant_array", "is_ranked_float", "least_normal", "relu_of", "used_once"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,6 +29,11 @@ def is_ranked_float(value: Value) -> bool:
     """Whether a value is a tensor of plain floats, of known rank."""
     type_ = value.type
     return isinstance(type_, TensorType) and isinstance(type_.element, FloatType) and type_.shape is not None
+
+
+def least_normal(dtype: np.dtype) -> float:
+    """The least number above 0 that an element type holds with all its digits."""
+    return float(ml_dtypes.finfo(dtype).smallest_normal)
 
 
 def used_once(value: Value) -> bool:

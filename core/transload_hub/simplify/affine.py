@@ -20,10 +20,10 @@ from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import Affine, Array, affine_of, constant_array, is_ranked_float, relu_of, used_once
+from ..algebra.affine import Affine, Array, affine_of, constant_array, is_ranked_float, least_normal, relu_of, used_once
 from ..ops.infer import channel_axis
 from .biases import output_axis
-from .weights import rescaled
+from .weights import fades, rescaled
 
 if TYPE_CHECKING:
     from ..ops.conv import Conv, Deconv
@@ -37,7 +37,7 @@ _FEW = 8
 
 
 def _emit(rw: Rewriter, affine: Affine, relu: dict[str, Any]) -> Value | None:
-    """The shortest op that computes `affine`; None where its constants do not fit the element type."""
+    """The shortest op that computes `affine`; None where its constants are too large for the element type."""
     source, scale, shift = affine.source, affine.scale, affine.shift
     dtype = dtype_of(source.element)
     with np.errstate(over="ignore"):
@@ -113,7 +113,7 @@ def affine_chain(op: Op, rw: Rewriter) -> Any:
     inner = affine.source.op
     if inner is not None and inner.parent is op.parent and used_once(affine.source) and not inner.attribute("do_relu", False):
         before = affine_of(inner)
-        if before is not None:
+        if before is not None and not _fade(before, affine):
             joined = _shortened(before.then(affine))
             if joined.steps < before.steps + steps and joined.size() <= max(before.size(), affine.size()):
                 return _emit(rw, joined, relu_of(op))
@@ -121,6 +121,20 @@ def affine_chain(op: Op, rw: Rewriter) -> Any:
     if shorter.steps < steps or op.name == "top.BatchNorm":
         return _emit(rw, shorter, relu_of(op))
     return None
+
+
+def _fade(first: Affine, second: Affine) -> bool:
+    """Whether the product of two scales has a number that the element type does not hold with all its digits, or as 0.
+
+    What one of them multiplies first may be as large as to be there after both. A shift that is as small is lost in what the
+    result is rounded to.
+    """
+    if first.scale is None or second.scale is None:
+        return False
+    meant = (first.scale != 0) & (second.scale != 0)
+    with np.errstate(under="ignore"):
+        sizes = np.abs(first.scale * second.scale)
+    return bool((meant & (sizes < least_normal(dtype_of(first.source.element)))).any())
 
 
 def _shortened(affine: Affine) -> Affine:
@@ -180,11 +194,15 @@ def _times(maker: Op, weights: Value, scale: Array, rw: Rewriter, scaled: Callab
 
     Of weights that integers stand for, as training rounded them, the integers stay.
     """
-    dense = constant_array(weights)
+    dense, axis = constant_array(weights), output_axis(maker, weights)
     if dense is None:
-        axis = output_axis(maker, weights)
         return None if axis is None or weights.shape[axis] != len(scale) else rescaled(weights, axis, scale, rw)
-    product = _cast(scaled(dense, scale), dtype_of(weights.element))
+    dtype = dtype_of(weights.element)
+    with np.errstate(under="ignore"):
+        exact = scaled(dense, scale)
+    if fades(exact, scaled(dense != 0, scale != 0), dtype, axis):
+        return None
+    product = _cast(exact, dtype)
     return None if product is None else rw.constant(product)
 
 

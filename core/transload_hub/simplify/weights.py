@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.budget import budget
@@ -31,11 +32,13 @@ from transload.ir.build import constant_of
 from transload.ir.quantization import split_shapes
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
+from ..algebra.affine import least_normal
+
 if TYPE_CHECKING:
     from ..ops.cast import Cast
 
 __all__ = [
-    "MOVED", "blocks_apart", "dequantize_weights", "grid_of", "integers_of", "real_weight", "rescaled", "reshaped_data",
+    "MOVED", "blocks_apart", "dequantize_weights", "fades", "grid_of", "integers_of", "real_weight", "rescaled", "reshaped_data",
     "spell_out_weights"]
 
 TABLE = RewriteTable()
@@ -187,10 +190,24 @@ def _along_one(kind: QuantType, owners: np.ndarray) -> QuantType | None:
     return None
 
 
+def fades(exact: np.ndarray, meant: np.ndarray, dtype: np.dtype, axis: int | None) -> bool:
+    """Whether weights of an output channel are less than their type holds with all its digits, and what they give is seen.
+
+    `meant` says which are not 0, however small; `axis` is the dimension of the channels, if there is one. A few small ones are
+    lost in what the greatest of their channel gives. A whole channel may be that small where the others are so much greater that
+    it is nothing in what an error of theirs is rounded to, as channels of float32 are that a training gave up.
+    """
+    sizes = np.abs(exact)
+    others = tuple(dim for dim in range(sizes.ndim) if axis is not None and dim != axis)
+    small = (sizes.max(others, initial=0.0) < least_normal(dtype)) & meant.any(others)
+    return bool(small.any()) and sizes.max() < least_normal(dtype) / float(ml_dtypes.finfo(dtype).eps) ** 2
+
+
 def rescaled(weights: Value, axis: int, factors: np.ndarray, rw: Rewriter) -> Value | None:
     """Weights that integers stand for times a factor for each index of a dimension: the same integers, by other scales.
 
-    Negative factors turn the integers round; None where their type ends before that, or a scale is none of float32.
+    Negative factors turn the integers round; None where their type ends before that, or a scale is none of float32, or the real
+    numbers are none of their type.
     """
     found = integers_of(weights)
     if found is None or found[1].axis not in (None, axis):
@@ -207,6 +224,9 @@ def rescaled(weights: Value, axis: int, factors: np.ndarray, rw: Rewriter) -> Va
     if numbers.min(initial=0) < kind.storage_min or numbers.max(initial=0) > kind.storage_max:
         return None
     if not (np.isfinite(scales) & (scales > 0)).all():
+        return None
+    exact, dtype = (numbers - point) * scales.reshape(shape), dtype_of(weights.element)
+    if fades(exact, exact != 0, dtype, axis) or np.abs(exact).max(initial=0.0) > float(ml_dtypes.finfo(dtype).max):
         return None
     held = kind.replace(scales=scales, zero_points=tuple(points.tolist()), axis=axis)
     return _real_again(rw, numbers, held, weights)

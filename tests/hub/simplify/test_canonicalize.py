@@ -8,7 +8,23 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F16, F32, I8, I32, Dense, DialectType, ElidedData, Op, QuantType, TensorType, verify
+from transload.engine import run_function
+from transload.ir import (
+    BF16,
+    F16,
+    F32,
+    F64,
+    I8,
+    I32,
+    Dense,
+    DialectType,
+    ElidedData,
+    Op,
+    QuantType,
+    TensorType,
+    dtype_of,
+    verify,
+)
 from transload.ir.declare import Dialect
 from transload.passes.canonicalize import canonicalize
 from transload.plugin import DialectSpec
@@ -275,6 +291,50 @@ def test_numbers_too_large_for_the_element_type_stay():
     with np.errstate(all="ignore"):
         canonicalize(g.done(x))
     assert op_names(g.module) == ["MulConst", "MulConst"]
+
+
+@pytest.mark.parametrize(("element", "small", "large"), [
+    (F16, 1e-4, 6e4), (F16, 1e-3, 6e4), (F32, 1e-25, 1e38), (BF16, 1e-25, 1e38), (F64, 1e-160, 1e300)])
+@pytest.mark.parametrize("shape", [(), (8,)])
+def test_factors_too_small_for_the_element_type_together_stay(element, small, large, shape):
+    """Where what they multiply is large the product is there: of both in one it would be 0, or have lost digits."""
+    g = Graph((2, 8), element=element)
+    factors = small * np.linspace(0.9, 1.1, 8)[:math.prod(shape)].reshape(shape)
+    given = g.builder.constant(factors.astype(dtype_of(element)))
+    x = g.Mul(g.Mul(g.inputs[0], given), given)
+    module = g.done(x)
+    inputs = {"x0": np.linspace(0, large, 16).reshape(2, 8).astype(dtype_of(element))}
+    want = run_function(module, inputs)["y0"].astype(np.float64)
+    canonicalize(module)
+    have = run_function(module, inputs)["y0"].astype(np.float64)
+    assert (want[1] > 0).all()
+    np.testing.assert_allclose(have, want, rtol=0.02)
+
+
+@pytest.mark.parametrize(("element", "weight", "factor", "names"), [
+    (F16, 1e-3, 2e-5, ["MatMul", "MulConst"]), (F32, 1e-25, 1e-20, ["MatMul", "MulConst"]), (F16, 1e-3, 0.25, ["MatMul"])])
+@pytest.mark.parametrize("stored", [False, True])
+def test_weights_too_small_for_the_element_type_stay(element, weight, factor, names, stored):
+    """Also those that integers stand for."""
+    g = Graph((2, 8), element=element)
+    weights = g.builder.constant(np.full((8, 8), weight).astype(dtype_of(element)))
+    if stored:
+        g.builder.fold = False
+        integers = g.builder.constant(np.full((8, 8), 100, np.int8), element=QuantType(I8, F32, (weight / 100,), (0,)))
+        weights = g.builder.emit("top.Cast", integers, element=element)
+    module = g.done(g.MulConst(g.MatMul(g.inputs[0], weights), const_val=factor))
+    canonicalize(module)
+    assert [name for name in op_names(module) if name != "Cast"] == names
+
+
+def test_a_channel_that_training_gave_up_keeps_no_scale_apart():
+    g = Graph(image("NCHW"))
+    weights = g.random(6, 4, 3, 3)
+    weights[2] *= np.float32(1e-25)
+    scales = g.random(6, 1, 1)
+    scales[2] *= np.float32(1e-20)
+    x = g.Conv(g.inputs[0], weights, g.random(6), kernel_shape=(3, 3))
+    check_pass(canonicalize, g.done(g.Mul(x, scales)), ["Conv"])
 
 
 def test_half_precision_weights_stay_half():
