@@ -20,7 +20,8 @@ from ..ops.infer import channel_axis
 if TYPE_CHECKING:
     from ..ops.normalization import BatchNorm
 
-__all__ = ["Affine", "Array", "affine_of", "constant_array", "is_ranked_float", "least_normal", "relu_of", "used_once"]
+__all__ = [
+    "Affine", "Array", "affine_of", "constant_array", "is_coarse", "is_ranked_float", "least_normal", "relu_of", "used_once"]
 
 Array = np.ndarray[Any, Any]
 
@@ -34,6 +35,23 @@ def is_ranked_float(value: Value) -> bool:
 def least_normal(dtype: np.dtype) -> float:
     """The least number above 0 that an element type holds with all its digits."""
     return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
+_STEPS = 2 ** 8
+_OTHERWISE = 128.0
+"""Less than this is added by the way: means of pictures, and biases."""
+
+
+def is_coarse(shift: Array | None, dtype: np.dtype) -> bool:
+    """Whether a sum with a shift is rounded to 256ths or coarser, and the shift is none that is added by the way.
+
+    Such a number is added to round, and taken away again: `(x + 12582912) - 12582912` is x to the next whole number in float32,
+    where 1.5 * 2**19 leaves 16ths. A sum with both, or of one with another shift, would not round, or would lose the other.
+    """
+    if shift is None:
+        return False
+    least = max(2.0 ** ml_dtypes.finfo(dtype).nmant / _STEPS, _OTHERWISE)
+    return bool((np.abs(shift) >= least).any())
 
 
 def used_once(value: Value) -> bool:

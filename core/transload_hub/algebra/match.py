@@ -17,7 +17,7 @@ from transload.ir import ElidedData, FloatType, Op, TensorType, Value, dtype_of
 from transload.ir.build import constant_of
 
 from ..tables import distinct
-from .affine import affine_of, is_ranked_float, used_once
+from .affine import affine_of, is_coarse, is_ranked_float, used_once
 
 if TYPE_CHECKING:
     from ..ops.reduce import Reduce
@@ -99,9 +99,10 @@ class Linear(NamedTuple):
 def linear(value: Value) -> Linear:
     """A value as an affine function of another, through as many steps as only it uses; at least `1 * value + 0`."""
     source, scale, shift = value, 1.0, 0.0
+    dtype = dtype_of(value.element) if is_ranked_float(value) else np.dtype(np.float32)
     for _ in range(_DEPTH):
         step = _affine_step(source) if source is value or used_once(source) else None
-        if step is None:
+        if step is None or (step.shift and shift and any(is_coarse(np.asarray(each), dtype) for each in (step.shift, shift))):
             break
         source, scale, shift = step.source, scale * step.scale, scale * step.shift + shift
     return Linear(source, scale, shift)

@@ -20,7 +20,17 @@ from transload.analysis.movement import is_cast, moves_of
 from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter, RewriteTable
 
-from ..algebra.affine import Affine, Array, affine_of, constant_array, is_ranked_float, least_normal, relu_of, used_once
+from ..algebra.affine import (
+    Affine,
+    Array,
+    affine_of,
+    constant_array,
+    is_coarse,
+    is_ranked_float,
+    least_normal,
+    relu_of,
+    used_once,
+)
 from ..ops.infer import channel_axis
 from .biases import output_axis
 from .weights import fades, rescaled
@@ -113,7 +123,7 @@ def affine_chain(op: Op, rw: Rewriter) -> Any:
     inner = affine.source.op
     if inner is not None and inner.parent is op.parent and used_once(affine.source) and not inner.attribute("do_relu", False):
         before = affine_of(inner)
-        if before is not None and not _fade(before, affine):
+        if before is not None and not _fade(before, affine) and not _round(before, affine):
             joined = _shortened(before.then(affine))
             if joined.steps < before.steps + steps and joined.size() <= max(before.size(), affine.size()):
                 return _emit(rw, joined, relu_of(op))
@@ -135,6 +145,12 @@ def _fade(first: Affine, second: Affine) -> bool:
     with np.errstate(under="ignore"):
         sizes = np.abs(first.scale * second.scale)
     return bool((meant & (sizes < least_normal(dtype_of(first.source.element)))).any())
+
+
+def _round(first: Affine, second: Affine) -> bool:
+    """Whether of two shifts one is there to round: see `is_coarse`."""
+    shifts, dtype = (first.shift, second.shift), dtype_of(first.source.element)
+    return all(shift is not None for shift in shifts) and any(is_coarse(shift, dtype) for shift in shifts)
 
 
 def _shortened(affine: Affine) -> Affine:
@@ -170,6 +186,8 @@ def _absorb(
     if maker.bias is not None and (bias is None or bias.ndim > 1):
         return None
     dtype = dtype_of(affine.source.element)
+    if shift is not None and (is_coarse(bias, dtype) or (scale is None and is_coarse(shift, dtype))):
+        return None  # it rounds; what a batch normalization scales and shifts may be as far away
     new_weights = weights
     if scale is not None:
         if not used_once(weights):  # others use them as they are: no second copy

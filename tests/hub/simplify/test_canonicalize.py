@@ -337,6 +337,37 @@ def test_a_channel_that_training_gave_up_keeps_no_scale_apart():
     check_pass(canonicalize, g.done(g.Mul(x, scales)), ["Conv"])
 
 
+@pytest.mark.parametrize(("element", "number"), [(F32, 12582912.0), (F32, 1.5 * 2 ** 15), (F16, 1536.0), (BF16, 192.0)])
+@pytest.mark.parametrize("written", [
+    lambda g, x, c: g.AddConst(g.AddConst(x, const_val=c), const_val=-c),
+    lambda g, x, c: g.Sub(g.Add(x, c), c),
+    lambda g, x, c: g.Sub(c, g.Sub(c, x)),
+    lambda g, x, c: g.Sub(g.Scale(x, np.full(8, 3.0), np.full(8, c)), c - 1),
+    lambda g, x, c: g.AddConst(g.Sub(g.Add(x, c), c), const_val=0.25),
+])
+def test_a_number_that_is_added_to_round_stays(element, number, written):
+    g = Graph((2, 8), element=element)
+    module = g.done(written(g, g.inputs[0], number))
+    inputs = {"x0": np.linspace(-7.3, 7.9, 16).reshape(2, 8).astype(dtype_of(element))}
+    want = run_function(module, inputs)["y0"]
+    canonicalize(module)
+    np.testing.assert_array_equal(run_function(module, inputs)["y0"], want)
+
+
+def test_a_number_that_is_added_to_round_goes_into_no_bias():
+    for bias in (False, True):
+        g = Graph(image("NCHW"))
+        x = g.Sub(g.Add(conv(g, bias=bias), 12582912.0), 12582912.0)
+        check_pass(canonicalize, g.done(x), ["Conv", "Add", "Sub"])
+
+
+def test_what_is_added_by_the_way_is_joined():
+    g = Graph((2, 3, 4))
+    x = g.AddConst(g.Scale(g.inputs[0], g.random(4), np.full(4, -123.5)), const_val=123.5)
+    y = batch_norm(g, g.AddConst(g.inputs[0], const_val=-1000.0), "NCHW", 3)
+    check_pass(canonicalize, g.done(x, y), ["Mul", "Scale"], rtol=1e-3)
+
+
 def test_half_precision_weights_stay_half():
     g = Graph(image("NCHW"), element=F16)
     filter_, bias = g.random(6, 4, 3, 3).astype(np.float16), g.random(6).astype(np.float16)
