@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..ops.base import Unary
     from ..ops.elementwise import Add, AddConst, Div, Max, Min, Mul, MulConst, Scale, UnaryNumber, Where
 
-__all__ = ["GATED", "TABLE"]
+__all__ = ["GATED", "TABLE", "limits_of"]
 
 TABLE = RewriteTable()
 GATED = RewriteTable()
@@ -33,12 +33,12 @@ GATED = RewriteTable()
 @TABLE("top.Max", "top.Min", "top.Clip")
 def limits(op: Clip | Max | Min, rw: Rewriter) -> Value | None:
     """`max(x, 0)` is a ReLU; `min(max(x, a), b)` and `max(min(x, b), a)` with `a <= b` are a Clip."""
-    outer = _limits_of(op)
+    outer = limits_of(op)
     if outer is None or not is_ranked_float(outer[0]) or outer[0].type != op.results[0].type:
         return None
     x, low, high = outer
     maker = made_by(x, "Max", "Min", "Relu", "Clip") if used_once(x) else None
-    inner = _limits_of(maker) if maker is not None else None
+    inner = limits_of(maker) if maker is not None else None
     if inner is not None and inner[0].type == x.type and max(low, inner[1]) <= min(high, inner[2]):
         return _clip(rw, inner[0], max(low, inner[1]), min(high, inner[2]))
     if low == 0 and high > 0:
@@ -46,7 +46,7 @@ def limits(op: Clip | Max | Min, rw: Rewriter) -> Value | None:
     return None
 
 
-def _limits_of(op: Op) -> tuple[Value, float, float] | None:
+def limits_of(op: Op) -> tuple[Value, float, float] | None:
     """An op as `min(max(x, low), high)`: x, low and high; of numbers only, and in that order."""
     if op.name == "top.Relu":
         return op.input, 0.0, _limit_of(op)

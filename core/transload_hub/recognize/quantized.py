@@ -21,9 +21,10 @@ from transload.ir.build import constant_of
 from transload.passes.canonicalize import canonicalize
 from transload.rewrite import Rewriter, RewriteTable, apply_greedily
 
-from ..algebra.affine import affine_of, is_ranked_float
+from ..algebra.affine import affine_of, is_ranked_float, relu_of
 from ..algebra.match import made_by
 from ..simplify.qdq import kept
+from .activation import limits_of
 from .composites import recognize
 
 if TYPE_CHECKING:
@@ -66,10 +67,22 @@ def _factor(op: Op | None) -> tuple[Value, float] | None:
     return None if affine is None or number is None or not 0 < number < np.inf else (affine.source, number)
 
 
-def _shift(value: Value) -> tuple[Value, int]:
-    """What a whole number is added to, and that number; the value and 0 where there is none."""
+def _limited(value: Value) -> tuple[Value, float, float]:
+    """What is kept between two numbers, and these; the op itself where its own ReLU does that, and where nothing does."""
+    clip = made_by(value, "Clip", "Relu", "Max", "Min")
+    found = limits_of(clip) if clip is not None else None
+    if found is not None:
+        return found
+    relu = relu_of(value.op) if value.op is not None else {}
+    limit = relu.get("relu_limit")
+    return (value, 0.0, np.inf if limit is None else limit) if relu else (value, -np.inf, np.inf)
+
+
+def _shift(value: Value, limited: bool = False) -> tuple[Value, int]:
+    """What a whole number is added to, and that number; the value and 0 where there is none, or by an op with a ReLU of its own
+    that is not seen to, as `limited` ones are."""
     op = value.op
-    affine = affine_of(op) if op is not None and not op.attribute("do_relu", False) else None
+    affine = affine_of(op) if op is not None and (limited or not op.attribute("do_relu", False)) else None
     number = _alone(affine.shift) if affine is not None and affine.scale is None else None
     return (value, 0) if affine is None or number is None or not number.is_integer() else (affine.source, int(number))
 
@@ -90,13 +103,10 @@ def _rounded(op: Any) -> tuple[Value, QuantType] | None:
     storage = op.output.element
     if not _is_stored(op.output) or not isinstance(storage, IntegerType) or op.input.element_or_none != F32:
         return None
-    low, high = -np.inf, np.inf
-    value, clip = op.input, made_by(op.input, "Clip")
-    if clip is not None:
-        value, low, high = clip.input, clip.min, clip.max
+    value, low, high = _limited(op.input)
     if not op.saturate and (low < storage.range[0] or high > storage.range[1]):
         return None
-    value, point = _shift(value)
+    value, point = _shift(value, limited=value is op.input)
     rounded = made_by(value, "Round")
     given = _factor(rounded.input.op) if rounded is not None else None
     kind = _kind(storage, 1 / given[1], point, low, high) if given is not None else None

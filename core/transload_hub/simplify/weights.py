@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from ..ops.cast import Cast
 
 __all__ = [
-    "MOVED", "blocks_apart", "dequantize_weights", "fades", "grid_of", "integers_of", "real_weight", "rescaled", "reshaped_data",
-    "spell_out_weights"]
+    "MOVED", "blocks_apart", "dequantize_weights", "fades", "grid_of", "integers_of", "real_weight", "rescaled",
+    "reshaped_data", "spell_out_weights"]
 
 TABLE = RewriteTable()
 
@@ -194,8 +194,8 @@ def fades(exact: np.ndarray, meant: np.ndarray, dtype: np.dtype, axis: int | Non
     """Whether weights of an output channel are less than their type holds with all its digits, and what they give is seen.
 
     `meant` says which are not 0, however small; `axis` is the dimension of the channels, if there is one. A few small ones are
-    lost in what the greatest of their channel gives. A whole channel may be that small where the others are so much greater that
-    it is nothing in what an error of theirs is rounded to, as channels of float32 are that a training gave up.
+    lost in what the greatest of their channel gives. A whole channel may be that small where the others are so much greater
+    that it is nothing in what an error of theirs is rounded to, as channels of float32 are that a training gave up.
     """
     sizes = np.abs(exact)
     others = tuple(dim for dim in range(sizes.ndim) if axis is not None and dim != axis)
