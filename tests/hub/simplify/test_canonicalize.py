@@ -354,6 +354,18 @@ def test_a_number_that_is_added_to_round_stays(element, number, written):
     np.testing.assert_array_equal(run_function(module, inputs)["y0"], want)
 
 
+def test_a_few_small_weights_keep_no_scale_apart():
+    """Of half precision, beside others of their channel, or of the groups of a transposed convolution."""
+    for op, attributes in (("Conv", {}), ("Deconv", {"group": 2})):
+        g = Graph(image("NCHW"), element=F16)
+        weights = g.random(4, 4 if op == "Conv" else 2, 3, 3)
+        weights[1, 0, 0] = 1e-4
+        x = g.emit(op, g.inputs[0], weights.astype(np.float16), g.constant(g.random(4).astype(np.float16)),
+                   kernel_shape=(3, 3), **attributes)
+        canonicalize(g.done(g.MulConst(x, const_val=0.25)))
+        assert op_names(g.module) == [op]
+
+
 def test_a_number_that_is_added_to_round_goes_into_no_bias():
     for bias in (False, True):
         g = Graph(image("NCHW"))
