@@ -193,9 +193,10 @@ def _along_one(kind: QuantType, owners: np.ndarray) -> QuantType | None:
 def fades(exact: np.ndarray, meant: np.ndarray, dtype: np.dtype, axis: int | None) -> bool:
     """Whether weights of an output channel are less than their type holds with all its digits, and what they give is seen.
 
-    `meant` says which are not 0, however small; `axis` is the dimension of the channels, and without one all are taken together.
-    A few small ones are lost in what the greatest of their channel gives. A whole channel may be that small where the others are
-    so much greater that it is nothing in what an error of theirs is rounded to, as channels of float32 are that a training gave up.
+    `meant` says which are not 0, however small; `axis` is the dimension of the channels, and without one all are taken
+    together. A few small ones are lost in what the greatest of their channel gives. A whole channel may be that small where the
+    others are so much greater that it is nothing in what an error of theirs is rounded to, as channels of float32 are that a
+    training gave up.
     """
     sizes = np.abs(exact)
     others = tuple(dim for dim in range(sizes.ndim) if dim != axis)
