@@ -21,6 +21,7 @@ from transload_hub.scales import Scale, per_step, scale16, scale32
 
 from ... import build
 from ...dialect.base import storage_of
+from ..arithmetic.bounds import bounds_of
 from ..arithmetic.rescaling import DOUBLE, any_quantized, narrow, quant, requantize, rounding_of, widen
 from ..prepare.sources import sources
 from .cast import cast_value
@@ -214,6 +215,38 @@ def _l2(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     return square_root(rw, _sum_of_squares(rw, x, axes))
 
 
+def _whole_l2(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
+    """The root of the sum of squares of i32, cut off: that which f32 gives, a step of which is corrected by its square in i32.
+
+    Where 32 bits do not hold the sum, it and its root are those of f32, whose last bits may be others.
+    """
+    shape = static_shape(x)
+    count = math.prod(shape[axis] for axis in axes)
+    low, high = bounds_of(x)
+    fits = None
+    if count * max(low * low, high * high) > I32.range[1]:
+        in_float = _sum_of_squares(rw, cast(rw, x, F32), axes)
+        fits = compare(rw, "Less", in_float, like(rw, in_float, 2.0**31 / (1.0 + (count + 2) * 2.0**-23)))  # roundings included
+        x = select(rw, fits, x, like(rw, x, 0))
+    summed = _sum_of_squares(rw, x, axes)
+    made = _whole_root(rw, summed)
+    if fits is None:
+        return made
+    return select(rw, fits, made, flat(rw, square_root(rw, in_float), lambda root: cast_value(rw, root, I32)))
+
+
+def _whole_root(rw: Rewriter, square: Value) -> Value:
+    """The root of i32 that are not negative, cut off; no number on the way is beyond 32 bits."""
+    root = flat(rw, square_root(rw, cast(rw, square, F32)), lambda root: cast_value(rw, root, I32))
+    root = binary(rw, "minimum", root, like(rw, root, math.isqrt(I32.range[1])))
+    zero, one = like(rw, root, 0), like(rw, root, 1)
+    above = compare(rw, "Greater", binary(rw, "mul", root, root), square)
+    root = binary(rw, "sub", root, select(rw, above, one, zero))
+    rest = binary(rw, "sub", square, binary(rw, "mul", root, root))
+    below = compare(rw, "Greater", rest, binary(rw, "add", root, root))  # (root + 1) ** 2 is not greater than the square
+    return binary(rw, "add", root, select(rw, below, one, zero))
+
+
 @_mode("ReduceLogSum")
 def _log_sum(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     return unary(rw, "log", total(rw, x, axes))
@@ -229,7 +262,7 @@ def _log_sum_exp(rw: Rewriter, x: Value, axes: Sequence[int]) -> Value:
     return binary(rw, "add", unary(rw, "log", summed), moved)
 
 
-_IN_FLOAT = frozenset({"ReduceL2", "ReduceLogSum", "ReduceLogSumExp"})
+_IN_FLOAT = frozenset({"ReduceLogSum", "ReduceLogSumExp"})
 
 
 @TABLE("top.Reduce")
@@ -245,7 +278,11 @@ def reduce_(op: Reduce, rw: Rewriter) -> Value | None:
     if op.mode in _IN_FLOAT or (x.is_float and op.mode not in ("ReduceMax", "ReduceMin")):
         x = cast(rw, x, F32)  # sums of narrower floats are beyond their range, and what is made of them seldom is
     axes = normal_axes(op.axes, x.rank)
-    make = _long_mean if op.mode == "ReduceMean" and not x.is_float and _may_wrap(op, axes) else _MODES[op.mode]
+    make = _MODES[op.mode]
+    if op.mode == "ReduceL2" and not x.is_float:
+        make = _whole_l2
+    elif op.mode == "ReduceMean" and not x.is_float and _may_wrap(op, axes):
+        make = _long_mean
     made = make(rw, x, axes)
     made = reshape(rw, made, static_shape(op.result))
     return flat(rw, made, lambda made: cast_value(rw, made, op.result.element, "Trunc"))

@@ -14,6 +14,7 @@ from transload.testing import build_module
 from transload_hub.build import cast
 
 from tests.support.graphs import Graph
+from tests.support.tosa_reference import run_module
 
 Same = Callable[..., Any]
 
@@ -47,6 +48,28 @@ def test_exponentials_do_not_overflow(same_op: Same, normal: Any) -> None:
 def test_integers(same_op: Same, mode: str, dtype: Any) -> None:
     x = np.random.default_rng(0).integers(-4, 5, (2, 3, 5)).astype(dtype)
     same_op("Reduce", x, axes=(1, 2), keepdims=False, mode=mode)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int16, np.uint16, np.int8])
+def test_roots_of_whole_squares_are_whole(same_op: Same, dtype: Any) -> None:
+    """A root that f32 has a little too small would be cut off to the number below; of any size that 32 bits hold."""
+    last = min(int(np.iinfo(dtype).max), 46340)
+    n = np.unique(np.concatenate([np.arange(min(last + 1, 1500)), np.arange(max(last - 1500, 0), last + 1)]))
+    same_op("Reduce", n[:, None].astype(dtype), axes=(1,), keepdims=False, mode="ReduceL2")
+    n = n[n <= last // 5]
+    same_op("Reduce", np.stack([3 * n, -4 * n if dtype != np.uint16 else 4 * n], 1).astype(dtype), axes=(1,), mode="ReduceL2")
+    near = np.array([[46340, 88], [46340, 303], [30000, 30000], [0, 0]]) // (1 if last == 46340 else 1000)
+    same_op("Reduce", np.minimum(near, last).astype(dtype), axes=(1,), keepdims=True, mode="ReduceL2")
+
+
+def test_roots_of_sums_of_squares_beyond_32_bits_are_those_of_f32() -> None:
+    x = np.array([[70007, 0], [12345678, -7654321], [-(1 << 30), 3], [46340, 46340], [3, -4]], np.int32)
+    module = build_module(
+        [TensorType(x.shape, I32)], lambda rw, x: rw.emit("top.Reduce", x, axes=(1,), keepdims=False, mode="ReduceL2"))
+    wanted = np.sqrt(np.square(x.astype(np.float64)).sum(1)).astype(np.int32)
+    for (found,) in (list(run(lower(module), {"x0": x}).values()), run_module(lower(module), [x])):
+        np.testing.assert_allclose(found, wanted, rtol=2.0**-20, atol=1)
+        assert found[-1] == 5
 
 
 @pytest.mark.parametrize("number", [np.iinfo(np.int32).min, np.iinfo(np.int32).max, -(1 << 30) - 1, 60000])
