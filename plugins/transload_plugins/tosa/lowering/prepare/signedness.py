@@ -57,6 +57,8 @@ WRAPPING = frozenset({
 
 Of `Abs`, and of the quotients by -1, it is that of the least number alone.
 """
+_HELD = frozenset({"top.Cast", "top.Interp"})
+"""Ops whose result ends at the ends of its type instead: casts that saturate, and cubic interpolation, which overshoots."""
 _SIGNED = frozenset({"top.Abs", "top.Div", "top.FloorDiv"})
 """Those of them that leave the range of signed numbers alone."""
 
@@ -179,6 +181,8 @@ def _make_op_signed(op: Op, noted: Sources) -> bool:
         changed = True
         _note_users(result, noted)
         result.type = new
+        if op.name == "top.Clip":
+            _hold_limits(op, old)
         if op.name == "top.Weight":
             op.attributes["value"] = _signed_data(
                 op.attributes["value"], old.element, new.element, op in noted.integers.low_bits)  # type: ignore[attr-defined]
@@ -190,6 +194,15 @@ def _make_op_signed(op: Op, noted: Sources) -> bool:
                 _replace(result, list(result.uses), Builder(op.parent, op.next, op.location).emit(
                     "top.Clip", result, min=0.0, max=float(I32.range[1])))
     return changed
+
+
+def _hold_limits(op: Op, type_: Type) -> None:
+    """Have a Clip of integers end where their type does: what stands for it holds limits that are none of its numbers."""
+    element = type_.element if isinstance(type_, TensorType) else None
+    if isinstance(element, IntegerType):
+        low, high = map(float, element.range)
+        for limit in ("min", "max"):
+            op.attributes[limit] = min(max(float(op.attribute(limit)), low), high)
 
 
 def _ends_at_zero(op: Op, type_: Type) -> bool:
@@ -214,8 +227,9 @@ def _narrow(type_: Type) -> IntegerType | None:
 def _wrap(op: Op, result: Value, element: IntegerType) -> None:
     """Keep a result that was such a narrow integer in its range, where `op` can leave that: before its ReLU, if it has one."""
     low, high = element.range
-    cast = op.name == "top.Cast"
-    if op.parent is None or not (op.name in WRAPPING or cast) or (op.name in _SIGNED and element.unsigned):
+    if op.parent is None or op.name not in WRAPPING | _HELD or (op.name in _SIGNED and element.unsigned):
+        return
+    if op.name == "top.Interp" and op.attribute("mode", "nearest") != "cubic":
         return
     rw = Builder(op.parent, op.next, op.location)
     users = list(result.uses)
@@ -223,7 +237,7 @@ def _wrap(op: Op, result: Value, element: IntegerType) -> None:
     def number(value: int) -> Value:
         return rw.constant(np.full((1,) * result.rank, value, dtype_of(result.element)))
 
-    if cast and op.attribute("saturate", False):
+    if op.name == "top.Interp" or (op.name == "top.Cast" and op.attribute("saturate", False)):
         kept = rw.emit("top.Clip", result, min=float(low), max=float(high))
     else:
         kept = rw.emit("top.BitwiseAnd", result, number((1 << element.width) - 1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transload.api import lower, run
-from transload.ir import TensorType, element_type_of
+from transload.ir import F32, TensorType, element_type_of
 from transload.testing import build_module
 
 from tests.plugins.tosa.lowering.ops.conftest import check
@@ -121,6 +121,45 @@ def test_nothing_overflows_on_the_way_to_a_number_of_the_type(name: str, dtype: 
     np.testing.assert_array_equal(run_module(module, [a, b])[0], wanted)
     (found,) = run(module, dict(zip(module.inputs, [a, b], strict=True))).values()
     np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int8, np.int16])
+@pytest.mark.parametrize("sizes", [(7, 9), (25, 29)])
+def test_cubic_interpolation_ends_where_its_type_does(sizes: tuple[int, int], dtype: Any) -> None:
+    """It overshoots, which shows where the numbers go on as others than those of the type."""
+    ends = np.iinfo(dtype)
+    x = np.full((1, 12, 14, 1), 7, dtype)
+    x[:, 2:6], x[:, 6:9] = ends.max, ends.min
+
+    for antialias in (False, True):
+        def make(rw: Any, x: Any, antialias: bool = antialias) -> Any:
+            made = rw.emit("top.Interp", x, sizes=sizes, mode="cubic", antialias=antialias, layout="NHWC")
+            return made, rw.emit("top.Cast", made, element=F32)
+
+        module = build_module([TensorType(x.shape, element_type_of(x.dtype))], make)
+        small, plain = run(lower(module, "tosa"), {"x0": x}).values()
+        assert plain.min() >= ends.min and plain.max() <= ends.max
+        _, wanted = run(module, {"x0": x}).values()
+        np.testing.assert_allclose(plain, wanted, atol=1, rtol=1e-6)
+        np.testing.assert_array_equal(small.view(dtype), plain.astype(dtype))
+
+
+@pytest.mark.parametrize("limits", [(-10.0, -3.0), (-10.0, 3.0), (7e4, 8e4), (-np.inf, np.inf), (300.0, 2.0), (5e9, 6e9)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int8, np.int32])
+def test_limits_that_are_no_numbers_of_the_type(limits: tuple[float, float], dtype: Any) -> None:
+    """A type that stands for another would hold them: -3 became the number that an unsigned one went on as."""
+    x = np.array([0, 1, 2, 5, 100], dtype)
+
+    def make(rw: Any, x: Any) -> Any:
+        made = rw.emit("top.Clip", x, min=limits[0], max=limits[1])
+        return made, rw.emit("top.Cast", made, element=F32)
+
+    module = build_module([TensorType(x.shape, element_type_of(x.dtype))], make)
+    wanted = list(run(module, {"x0": x}).values())
+    for target in ("tosa", "stablehlo"):
+        found = list(run(lower(module, target), {"x0": x}).values())
+        np.testing.assert_array_equal(found[0].view(dtype), wanted[0])
+        np.testing.assert_array_equal(found[1], wanted[1])
 
 
 def test_subscripts_that_are_none_are_moved_nowhere() -> None:
