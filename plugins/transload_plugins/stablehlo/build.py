@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import OpenSizes, Unsupported
@@ -112,19 +114,31 @@ def _stored(element: Type) -> Type:
 
 
 def least(element: Type) -> Any:
-    """The least number of a type: minus infinity of floats, False of booleans."""
-    return -math.inf if isinstance(element, FloatType) else _ends(element)[0]
+    """The least number of a type: minus infinity of floats that have it, False of booleans."""
+    return _ends(element)[0]
 
 
 def greatest(element: Type) -> Any:
-    """The greatest number of a type: infinity of floats, True of booleans."""
-    return math.inf if isinstance(element, FloatType) else _ends(element)[1]
+    """The greatest number of a type: infinity of floats that have it, True of booleans."""
+    return _ends(element)[1]
 
 
-def _ends(element: Type) -> tuple[int, int]:
+def _ends(element: Type) -> tuple[Any, Any]:
+    if isinstance(element, FloatType):
+        return _float_ends(element)
     if not isinstance(element, IntegerType):
         raise Unsupported(f"no {element} is the least or the greatest of all")
     return element.range
+
+
+@cache
+def _float_ends(element: FloatType) -> tuple[float, float]:
+    """Infinities, or of types without any, to which they would be NaN, the greatest finite numbers."""
+    dtype = dtype_of(element)
+    if np.isinf(np.asarray(math.inf).astype(dtype).astype(np.float64)):
+        return -math.inf, math.inf
+    finite = ml_dtypes.finfo(dtype)
+    return float(finite.min), float(finite.max)
 
 
 # --- element types

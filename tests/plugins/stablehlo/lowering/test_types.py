@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from transload.api import run
+
 FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 INTEGERS = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 SIGNED = INTEGERS[:4]
@@ -241,3 +243,18 @@ def test_empty_tensors(same):
         return made
 
     same(make, x)
+
+
+@pytest.mark.parametrize("dtype", [
+    ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fnuz, ml_dtypes.float8_e5m2fnuz])
+def test_extremes_of_small_floats(same, dtype):
+    """They start from infinity, or from the greatest number where there is none: what stood for it was NaN, and so was all."""
+    x = np.array([[1, -2, 3], [0.5, -16, -8]], np.float32).astype(dtype)
+    same(lambda builder, x: builder.emit("top.Reduce", x, axes=(1,), mode="ReduceMax"), x, engines=("reference",), tolerance=0)
+    same(lambda builder, x: builder.emit("top.Reduce", x, axes=(0,), mode="ReduceMin"), x, engines=("reference",), tolerance=0)
+    for pads in ((0, 0, 0, 0), (1, 1, 1, 1)):
+        lowered = same(
+            lambda builder, x, pads=pads: builder.emit("top.MaxPool", x, kernel_shape=(2, 2), pads=pads, layout="NHWC"),
+            x.reshape(1, 2, 3, 1), engines=("reference",), tolerance=0)
+        (made,) = run(lowered, {"x0": x.reshape(1, 2, 3, 1)}).values()
+        assert np.isfinite(made.astype(np.float32)).all()
