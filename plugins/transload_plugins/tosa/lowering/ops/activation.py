@@ -11,7 +11,7 @@ from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import clamp_reals, dequantize, quant
-from .common import binary, cast, compare, flat, like, narrowed, negate, plain_into, select, unary
+from .common import binary, cast, compare, exact, flat, like, narrowed, negate, plain_into, select, unary
 from .functions import expm1_below, softplus
 
 if TYPE_CHECKING:
@@ -105,8 +105,9 @@ def silu(op: SiLU, rw: Rewriter) -> Value:
 
 @plain("top.HardSigmoid")
 def hard_sigmoid(op: HardSigmoid, rw: Rewriter) -> Value:
-    """`CLAMP(alpha * x + beta, 0, 1)`."""
-    return _clamp(rw, _add(rw, _mul(rw, op.input, op.alpha), op.beta), 0.0, 1.0)
+    """`CLAMP(alpha * x + beta, 0, 1)`; of narrow floats in f32, as what is clamped may be beyond their range."""
+    x = exact(rw, op.input)
+    return narrowed(rw, _clamp(rw, _add(rw, _mul(rw, x, op.alpha), op.beta), 0.0, 1.0), op)
 
 
 @plain("top.HardSwish")
@@ -168,17 +169,17 @@ def mish(op: Mish, rw: Rewriter) -> Value:
 
 @plain("top.ThresholdedRelu")
 def thresholded_relu(op: ThresholdedRelu, rw: Rewriter) -> Value:
-    """`x` where it is GREATER than alpha."""
-    x = op.input
-    return select(rw, compare(rw, "Greater", x, like(rw, x, op.alpha)), x, like(rw, x, 0))
+    """`x` where it is GREATER than alpha: than that itself, which as f16 would be another number."""
+    x, wide = op.input, exact(rw, op.input)
+    return select(rw, compare(rw, "Greater", wide, like(rw, wide, op.alpha)), x, like(rw, x, 0))
 
 
 @plain("top.Shrink")
 def shrink(op: Shrink, rw: Rewriter) -> Value:
-    """`x` moved towards zero by `bias` outside `lambd`, zero inside."""
-    x = op.input
+    """`x` moved towards zero by `bias` outside `lambd`, zero inside; in f32, which holds the two as they are."""
+    x = exact(rw, op.input)
     below = select(rw, compare(rw, "Less", x, like(rw, x, -op.lambd)), _add(rw, x, op.bias), like(rw, x, 0))
-    return select(rw, compare(rw, "Greater", x, like(rw, x, op.lambd)), _add(rw, x, -op.bias), below)
+    return narrowed(rw, select(rw, compare(rw, "Greater", x, like(rw, x, op.lambd)), _add(rw, x, -op.bias), below), op)
 
 
 @plain("top.LeakyRelu")

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import OpenSizes
-from transload.ir import BOOL, I8, I16, I32, FloatType, Op, Type, Value, dtype_of
+from transload.ir import BOOL, F32, I8, I16, I32, FloatType, Op, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
@@ -27,9 +28,10 @@ from ..arithmetic.bounds import bounds_of
 from ..arithmetic.rescaling import any_quantized, fused_activation
 
 __all__ = [
-    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "filled", "finished", "flat",
-    "from_front", "gather_rows", "has_minus", "is_constant_splat", "like", "magnitude", "narrowed", "negate", "normal_axes",
-    "normal_axis", "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed", "unary", "widened",
+    "MAX_RANK", "along", "binary", "broadcast_groups", "cast", "compare", "concat", "cut", "exact", "filled", "finished",
+    "flat", "from_front", "gather_rows", "has_minus", "in_range_of", "is_constant_splat", "like", "magnitude", "narrowed",
+    "negate", "normal_axes", "normal_axis", "pad", "plain_into", "reshape", "select", "static_shape", "transpose", "typed",
+    "unary", "widened",
 ]
 
 MAX_RANK = 6
@@ -294,6 +296,20 @@ def widened(rw: Builder, x: Value) -> Value:
     if element in (I8, I16):
         return flat(rw, x, lambda x: build.cast(rw, x, I32))
     raise Unsupported(f"TOSA has no arithmetic on {element}")
+
+
+def exact(rw: Builder, x: Value) -> Value:
+    """A float narrower than f32 as f32, in which what is computed of it on the way is rounded, at the end, once."""
+    return cast(rw, x, F32) if x.is_float else x
+
+
+def in_range_of(rw: Builder, x: Value, *numbers: float) -> Value:
+    """`exact`, where one of `numbers` is beyond the type of `x`, or so small that few bits of it are left there."""
+    if not x.is_float or x.element == F32:
+        return x
+    limits = ml_dtypes.finfo(dtype_of(x.element))
+    fit = all(number == 0 or float(limits.tiny) <= abs(number) <= float(limits.max) for number in numbers)
+    return x if fit else exact(rw, x)
 
 
 def narrowed(rw: Rewriter, x: Value, op: Op) -> Value:

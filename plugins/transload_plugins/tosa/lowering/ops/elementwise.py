@@ -21,10 +21,12 @@ from .common import (
     binary,
     cast,
     compare,
+    exact,
     filled,
     finished,
     flat,
     has_minus,
+    in_range_of,
     is_constant_splat,
     like,
     magnitude,
@@ -72,10 +74,14 @@ _ARITHMETIC = {"top.Add": "add", "top.Sub": "sub", "top.Mul": "mul", "top.Max": 
 def arithmetic(op: Op, rw: Rewriter) -> Value:
     """tosa.ADD, SUB, MUL, MAXIMUM, MINIMUM, one operand after the other (tf.AddN; tf.Maximum: not MAXIMUM for both).
 
-    Integers of 8 and 16 bits are computed in 32 and wrapped. `coeff` of Add are factors of the operands.
+    Integers of 8 and 16 bits are computed in 32 and wrapped, narrow floats in f32, where there is more than one operator.
+    `coeff` of Add are factors of the operands.
     """
     values = [_ordered(rw, widened(rw, value), op) for value in op.inputs]
-    if op.name == "top.Add" and op.coeff is not None:
+    scaled = op.name == "top.Add" and op.coeff is not None
+    if scaled or len(values) > 2:
+        values = [exact(rw, value) for value in values]
+    if scaled:
         values = [
             value if factor == 1 else binary(rw, "mul", value, like(rw, value, factor))
             for value, factor in zip(values, op.coeff, strict=True)]
@@ -106,7 +112,7 @@ def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
 @plain("top.AddConst", "top.MulConst")
 def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
     """ADD or MUL with one number."""
-    x = widened(rw, op.input)
+    x = in_range_of(rw, widened(rw, op.input), op.const_val)
     if not x.is_float and op.const_val != int(op.const_val):
         raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
     made = _joined(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val), op)
@@ -115,8 +121,8 @@ def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
 
 @plain("top.Scale")
 def scale(op: Scale, rw: Rewriter) -> Value:
-    """MUL, then ADD."""
-    x, factor, bias = (widened(rw, value) for value in (op.input, op.scale, op.bias))
+    """MUL, then ADD; of narrow floats in f32, as the product may be beyond their range where the sum is not."""
+    x, factor, bias = (exact(rw, widened(rw, value)) for value in (op.input, op.scale, op.bias))
     return finished(rw, binary(rw, "add", binary(rw, "mul", x, factor), bias), op)
 
 

@@ -98,3 +98,26 @@ def test_sums_in_f32_of_products_of_halves(same_op: Same, dtype: Any, name: str,
     numbers = [200 + np.arange(np.prod(shape)).reshape(shape) % 7 for shape in shapes]
     same_op(name, *[array.astype(dtype) for array in numbers], result=F32, tolerance=0, **attributes,
             **({} if name == "MatMul" else {"layout": "NHWC"}))
+
+
+BEYOND = [
+    ("Add", [[60000], [60000], [-60000]], {}), ("Mul", [[1000], [1000], [1e-3]], {}),
+    ("Scale", [[1000], [100], [-60000]], {}), ("Add", [[30000], [30000]], {"coeff": (3.0, -1.5)}),
+    ("AddConst", [[-10000, -60000]], {"const_val": 70000.0}), ("MulConst", [[1e-3, 0.5]], {"const_val": 1e5}),
+    ("MulConst", [[60000, 100]], {"const_val": 1e-6}), ("HardSigmoid", [[1.0005, 0.5]], {"alpha": 1e5, "beta": -1e5}),
+]
+
+
+@pytest.mark.parametrize(("name", "numbers", "attributes"), BEYOND)
+def test_what_is_beyond_the_range_on_the_way_only(same_op: Same, name: str, numbers: Any, attributes: dict[str, Any]) -> None:
+    same_op(name, *(np.array(each, np.float16) for each in numbers), tolerance=1e-3, **attributes)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("number", [0.1, 0.3, 0.7])
+def test_thresholds_are_not_rounded(same_op: Same, number: float, dtype: Any) -> None:
+    """What is nearest to the threshold among the numbers of the type lies above or below it, and is not equal to it."""
+    x = np.array([number, -number, 1, -1, 0], dtype)
+    same_op("ThresholdedRelu", x, alpha=number, tolerance=0)
+    same_op("Shrink", x, lambd=number, tolerance=0)
+    same_op("Shrink", x, lambd=number, bias=0.25, tolerance=0)
