@@ -6,6 +6,7 @@ of floor and ceil first.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from transload_hub.scales import activation_bounds
 
 from ... import build
 from ...dialect.base import F8E4M3, F8E5M2
-from ..arithmetic.rescaling import along, clamp_to, dequantize, narrow, requantize, rounding_of
+from ..arithmetic.rescaling import EXACT, along, clamp_to, dequantize, narrow, requantize, rounding_of
 from ..arithmetic.tables import int8_table, lookup, rescaled
 from ..prepare.sources import sources
 from .stored_weights import stored_weights
@@ -31,6 +32,8 @@ TABLE = RewriteTable()
 
 _FLOATS = frozenset((F16, BF16, F32, F64, F8E4M3, F8E5M2))
 """Floats that are cast; of f64, f32 are made."""
+QUANTIZING = ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored")
+"""How quantization rounds: to even before the zero point is added, or with it."""
 _OF_ONNX = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 
 
@@ -146,10 +149,36 @@ def _moved(stored: IntegerType, element: Type) -> int:
 
 
 def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value:
-    if isinstance(x.element, IntegerType) and target.per_tensor and x.element in (I8, I16, I32):
-        wide = build.cast(rw, x, I32)
-        return narrow(rw, wide, float(np.float64(1.0) / np.float64(np.float32(target.scale))), target)
-    return quantize(rw, build.cast(rw, x, F32), target, mode)
+    """Numbers in a quantized type, rounded by `mode`; integers by a RESCALE, with which halves go away from zero."""
+    if not target.per_tensor or x.element not in (I8, I16, I32) or mode not in QUANTIZING:
+        return quantize(rw, build.cast(rw, x, F32), target, mode)
+    odd = mode == "HalfToEvenStored" and target.zero_point % 2
+    half = int(target.scale) // 2
+    whole = _off_halves(
+        rw, build.cast(rw, x, I32), target.scale, None if mode == "HalfAwayFromZero" else 3 * half if odd else half)
+    return narrow(rw, whole, float(np.float64(1.0) / np.float64(np.float32(target.scale))), target, EXACT)
+
+
+def _off_halves(rw: Rewriter, x: Value, scale: float, inwards: int | None) -> Value:
+    """i32 in which those midway between two multiples of `scale` are moved by one to where they are to be rounded.
+
+    Scales that are even alone have such: numbers with a rest of 1/2 or 3/2 of the scale by twice that. The rest `inwards` goes
+    towards zero. Others go away from it, which RESCALE sees to where it multiplies by the reciprocal exactly.
+    """
+    last, half = I32.range[1], int(scale) // 2
+    exact = math.frexp(scale)[0] == 0.5
+    moved = [-edge if edge == inwards else edge for edge in (half, 3 * half) if edge <= last and (edge == inwards or not exact)]
+    if scale % 2 or not moved:
+        return x
+    rest = x
+    if 4 * half <= last:
+        by = build.scalar(rw, 4 * half, I32, x.rank)
+        rest = rw.emit("tosa.sub", x, build.mul(rw, rw.emit("tosa.intdiv", x, by), by))
+    for number in moved:
+        for rested, name in ((number, "tosa.add"), (-number, "tosa.sub")):
+            here = rw.emit("tosa.equal", rest, build.scalar(rw, rested, I32, x.rank))
+            x = rw.emit(name, x, build.cast(rw, build.cast(rw, here, I8), I32))
+    return x
 
 
 def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", saturate: bool = False) -> Value:
@@ -157,9 +186,11 @@ def cast_value(rw: Rewriter, x: Value, target: Type, mode: str = "Trunc", satura
 
     What is out of an integer's range wraps round, or saturates, which is one operator less: right, too, where nothing is.
     """
-    source = x.element
-    if source == target:
+    if x.element == target:
         return x
+    if x.element in (F8E4M3, F8E5M2) and isinstance(target, IntegerType):
+        x = build.cast(rw, x, F32)  # the operators that round and compare do not take floats of 8 bits
+    source = x.element
     if isinstance(source, FloatType) and target == BOOL:
         zero = build.float_scalar_like(rw, x, 0.0)
         return rw.emit("tosa.logical_not", rw.emit("tosa.equal", x, zero))
@@ -205,7 +236,7 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     stored = element.storage
     if stored not in (I8, I16, I32):
         raise Unsupported(f"TOSA cannot quantize to {stored}")
-    if mode not in ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"):
+    if mode not in QUANTIZING:
         raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
     x = build.cast(rw, x, F32)
     factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element, x.rank)

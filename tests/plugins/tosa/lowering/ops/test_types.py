@@ -11,6 +11,7 @@ import pytest
 import transload
 from transload.errors import ConversionError
 from transload.ir import (
+    BOOL,
     F32,
     I4,
     I8,
@@ -248,3 +249,37 @@ def test_floats_known_to_be_in_range_are_cast_once(low: float, high: float, cast
     clipped = graph.emit("Clip", graph.inputs[0], min=low, max=high)
     module = graph.done(graph.emit("Cast", clipped, element=I8, round_mode="HalfToEven"))
     assert op_names(transload.lower(module, "tosa")).count("tosa.cast") == casts
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.bool_])
+@pytest.mark.parametrize("mode", ["HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"])
+def test_integers_are_quantized_as_the_cast_rounds(mode: str, dtype: Any) -> None:
+    """They were rounded by a RESCALE, with which halves go up."""
+    x = np.arange(-21, 22).astype(dtype) if dtype not in (np.uint8, np.bool_) else np.arange(43).astype(dtype)
+    if dtype == np.int32:
+        x = np.concatenate([x, np.array([-(1 << 31), -(1 << 30), 1 << 30, (1 << 31) - 1], np.int32)])
+    for scale in (2.0, 0.7, 0.5, 3.0, 6.0, 2.0**31):
+        for zero_point in (0, 1):
+            element = QuantType(I8, F32, (scale,), (zero_point,))
+            module = build_module(
+                [TensorType(x.shape, element_type_of(x.dtype))],
+                lambda rw, x, element=element: rw.emit("top.Cast", x, element=element, round_mode=mode))
+            wanted, made = (next(iter(transload.run(each, {"x0": x}).values()))
+                            for each in (module, transload.lower(module, "tosa")))
+            np.testing.assert_array_equal(made, wanted, err_msg=str(element))
+
+
+@pytest.mark.parametrize("small", ["f8E4M3FN", "f8E5M2"])
+@pytest.mark.parametrize("element", [I8, UI8, I32, BOOL])
+def test_small_floats_become_integers(small: str, element: Any) -> None:
+    """The operators that round and compare do not take them, of which an internal text spoke."""
+    x = np.array([1.5, -2.5, 0, 3, -0.75, 112], dtype_of(FloatType(small)))
+    if element == UI8:
+        x = np.abs(x)
+    for mode in ("Trunc", "HalfToEven", "HalfAwayFromZero"):
+        module = build_module(
+            [TensorType(x.shape, FloatType(small))],
+            lambda rw, x, mode=mode: rw.emit("top.Cast", x, element=element, round_mode=mode))
+        wanted, made = (next(iter(transload.run(each, {"x0": x}).values()))
+                        for each in (module, transload.lower(module, "tosa")))
+        np.testing.assert_array_equal(made.view(wanted.dtype), wanted)
