@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from transload.ir import BOOL, F16, F32, I32, FloatType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import width_of
@@ -82,6 +84,8 @@ def arithmetic(op: Op, rw: Rewriter) -> Value:
     if scaled or len(values) > 2:
         values = [exact(rw, value) for value in values]
     if scaled:
+        for value, factor in zip(values, op.coeff, strict=True):
+            _need_whole(value, factor, op)
         values = [
             value if factor == 1 else binary(rw, "mul", value, like(rw, value, factor))
             for value, factor in zip(values, op.coeff, strict=True)]
@@ -109,12 +113,18 @@ def _ordered(rw: Rewriter, x: Value, op: Op) -> Value:
     return binary(rw, "bitwise_xor", x, like(rw, x, -(1 << 31))) if op in sources().integers.unsigned else x
 
 
+def _need_whole(x: Value, number: float, op: Op) -> None:
+    """Refuse to compute with integers and a number that is none."""
+    if not x.is_float and not float(number).is_integer():
+        raise Unsupported(
+            f"{number} is no integer, and the tensor is of {op.operands[0].element}", "let the model cast it to a float")
+
+
 @plain("top.AddConst", "top.MulConst")
 def with_number(op: AddConst | MulConst, rw: Rewriter) -> Value:
     """ADD or MUL with one number."""
     x = in_range_of(rw, widened(rw, op.input), op.const_val)
-    if not x.is_float and op.const_val != int(op.const_val):
-        raise Unsupported(f"{op.const_val} is no integer, and the tensor is of {op.input.element}")
+    _need_whole(x, op.const_val, op)
     made = _joined(rw, "add" if op.name == "top.AddConst" else "mul", x, like(rw, x, op.const_val), op)
     return finished(rw, made, op)
 
@@ -227,16 +237,24 @@ def _whole_power_of_run_time(rw: Rewriter, x: Value, exponent: Value, bits: int)
     return select(rw, lost, like(rw, made, 0), made)
 
 
-def _exponent_bits(rw: Rewriter, op: Pow) -> int:
-    """How many bits the exponents of integers have that are not negative: of constants those of the greatest."""
+def _whole_exponent(rw: Rewriter, op: Pow) -> tuple[Value, int]:
+    """The exponents of integers as i32, and how many bits those have that are not negative: of constants the greatest's."""
     held = rw.constant_of(op.exponent)
-    if held is not None:
-        return max(int(held.max(initial=0)).bit_length(), 1)
     element: Any = sources().exponents.get(op, I32)
     if op.exponent.is_float or isinstance(element, FloatType):
-        raise Unsupported(
-            f"raises {op.base.type} to powers that are computed floats", "let the model cast what is raised to a float")
-    return min(element.width - (not element.unsigned), 31)
+        hint = "let the model cast what is raised to a float"
+        if held is None:
+            raise Unsupported(f"raises {op.base.type} to powers that are computed floats", hint)
+        held = np.asarray(held, np.float64)
+        if not ((held == np.floor(held)) & (held >= 0) & (held <= I32.range[1])).all():
+            raise Unsupported(f"raises {op.base.type} to powers that are no whole numbers from 0 on", hint)
+        return build.const(rw, held.astype(np.int32)), _bits(held)
+    bits = min(element.width - (not element.unsigned), 31) if held is None else _bits(held)
+    return widened(rw, op.exponent), bits
+
+
+def _bits(numbers: np.ndarray) -> int:
+    return max(int(numbers.max(initial=0)).bit_length(), 1)
 
 
 @plain("top.Pow")
@@ -247,8 +265,8 @@ def pow_(op: Pow, rw: Rewriter) -> Value:
         return power(rw, base, cast(rw, exponent, base.element))
     number = is_constant_splat(exponent)
     x = widened(rw, base)
-    if number is None or number != int(number) or number < 0 or math.prod(static_shape(exponent)) != 1:
-        return narrowed(rw, _whole_power_of_run_time(rw, x, widened(rw, exponent), _exponent_bits(rw, op)), op)
+    if number is None or not float(number).is_integer() or number < 0 or math.prod(static_shape(exponent)) != 1:
+        return narrowed(rw, _whole_power_of_run_time(rw, x, *_whole_exponent(rw, op)), op)
     made = filled(rw, static_shape(x), I32, 1) if number == 0 else _whole_power(rw, x, int(number))
     return narrowed(rw, made, op)
 

@@ -19,6 +19,7 @@ from transload_hub.build import counted
 from ... import build
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import quant, same_numbers
+from .cast import cast_value
 from .common import (
     binary,
     cast,
@@ -26,6 +27,7 @@ from .common import (
     concat,
     cut,
     filled,
+    flat,
     from_front,
     gather_rows,
     like,
@@ -173,7 +175,7 @@ def one_hot(op: OneHot, rw: Rewriter) -> Value:
     axis = normal_axis(op.axis, len(made))
     index_shape = list(made)
     index_shape[axis] = 1
-    indices = cast(rw, op.indices, I32)
+    indices = flat(rw, op.indices, lambda indices: cast_value(rw, indices, I32, "Trunc"))
     indices = from_front(rw, indices, op.depth)
     places = build.const(rw, counted(op.depth, dtype=np.int32).reshape([-1 if dim == axis else 1 for dim in range(len(made))]))
     hit = compare(rw, "Equal", reshape(rw, indices, index_shape), places)

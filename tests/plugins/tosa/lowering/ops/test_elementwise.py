@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from transload.errors import ConversionError
+
 Same = Callable[..., Any]
 
 FLOATS = np.concatenate([
@@ -166,3 +168,24 @@ def test_high_ranks_are_merged(same_op: Same, normal: Any) -> None:
     for name in ("Neg", "Exp", "Round", "Atan"):
         same_op(name, a)
     same_op("Where", a > 0, a, b)
+
+
+def test_integers_and_numbers_that_are_none(same: Same) -> None:
+    """Half of an integer was taken to be nothing, and of a power an internal text spoke; whole floats are exponents."""
+    x = np.array([4, 9, -7, 0], np.int32)
+    for coeff in ((0.5, 1.0), (1.0, float("inf"))):
+        with pytest.raises(ConversionError, match="is no integer, and the tensor is of i32"):
+            same(lambda rw, x, coeff=coeff: rw.emit("top.Add", x, x, coeff=coeff), x)
+    same(lambda rw, x: rw.emit("top.Add", x, x, coeff=(2.0, -3.0)), x)
+    for exponents in ([0.5], [-1.0], [0.5, 2.0, 1.0, 3.0], [float("nan")], [float("inf")]):
+        with pytest.raises(ConversionError, match="powers that are no whole numbers from 0 on"):
+            same(lambda rw, x, e=exponents: rw.emit("top.Pow", x, rw.constant(np.array(e, np.float32))), x)
+    same(lambda rw, x: rw.emit("top.Pow", x, rw.constant(np.array([0, 3, 5, 2], np.float32))), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_subscripts_that_are_floats_are_cut_off(same: Same, dtype: Any) -> None:
+    def make(rw: Any, x: Any) -> Any:
+        return rw.emit("top.OneHot", x, *(rw.constant(np.array(n, np.float32)) for n in (1, 0)), depth=4)
+
+    same(make, np.array([1.7, 2.5, -1.4, 0.6, 3.5, -0.75], dtype))
