@@ -17,8 +17,8 @@ from transload.ir.types import IntegerType, QuantType, TensorType
 from ..scales import activation_bounds
 
 __all__ = [
-    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "finish", "is_integer", "raised", "run_error", "whole",
-    "wide"]
+    "Array", "activate", "axes_of", "axis_of", "checked_subscripts", "extreme", "finish", "is_integer", "raised", "run_error",
+    "whole", "wide"]
 
 Array = np.ndarray[Any, Any]
 
@@ -28,6 +28,15 @@ _NARROW_INTEGERS = {np.dtype(t) for t in (ml_dtypes.int2, ml_dtypes.uint2, ml_dt
 def is_integer(x: Array) -> bool:
     """Whether an array holds integers (bool not counted)."""
     return x.dtype.kind in "iu" or x.dtype in _NARROW_INTEGERS
+
+
+def extreme(x: Array, least: bool) -> Any:
+    """The least number that an array's type has, or the greatest: of truth values, which infinity is none of, False or True."""
+    if x.dtype.kind == "b":
+        return not least
+    if is_integer(x):
+        return np.iinfo(x.dtype).min if least else np.iinfo(x.dtype).max
+    return -np.inf if least else np.inf
 
 
 def wide(x: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from transload.plugin import KernelTable
 
 from ..ops.infer import spatial_axes
-from .common import Array, finish, is_integer, wide
+from .common import Array, extreme, finish, wide
 from .conv import pad_spatial
 
 if TYPE_CHECKING:
@@ -42,8 +42,7 @@ def _along(x: Array, axis: int, kernel: int, stride: int, dilation: int, combine
 def max_pool(op: MaxPool, x: Array) -> Array:
     x = wide(x)
     axes = spatial_axes(op.layout, x.ndim)
-    least = np.iinfo(x.dtype).min if is_integer(x) else -np.inf
-    y = pad_spatial(x, axes, op.pads, least)
+    y = pad_spatial(x, axes, op.pads, extreme(x, least=True))
     for i, axis in enumerate(axes):
         y = _along(y, axis, op.kernel_shape[i], op.strides[i], op.dilations[i], np.maximum)
     return finish(op, y)

@@ -10,7 +10,7 @@ import numpy as np
 from transload.plugin import KernelTable
 
 from .arithmetic import truncated_quotient
-from .common import Array, axes_of, axis_of, finish, is_integer, wide
+from .common import Array, axes_of, axis_of, extreme, finish, is_integer, wide
 
 if TYPE_CHECKING:
     from ..ops.reduce import Arg, Reduce
@@ -32,13 +32,11 @@ def _mean(x: Array, **over: Any) -> Array:
 
 
 def _max(x: Array, **over: Any) -> Array:
-    least: Any = False if x.dtype.kind == "b" else np.iinfo(x.dtype).min if is_integer(x) else -np.inf
-    return x.max(initial=x.dtype.type(least), **over)
+    return x.max(initial=x.dtype.type(extreme(x, least=True)), **over)
 
 
 def _min(x: Array, **over: Any) -> Array:
-    greatest: Any = True if x.dtype.kind == "b" else np.iinfo(x.dtype).max if is_integer(x) else np.inf
-    return x.min(initial=x.dtype.type(greatest), **over)
+    return x.min(initial=x.dtype.type(extreme(x, least=False)), **over)
 
 
 def _log_sum_exp(x: Array, **over: Any) -> Array:

@@ -108,3 +108,11 @@ def test_window_in_the_padding_only(run_op):
     x = np.ones((1, 1, 2), np.float32)
     result = run_op("AvgPool", x, kernel_shape=(2,), strides=(2,), pads=(2, 0))
     np.testing.assert_array_equal(result, [[[0.0, 1.0]]])
+
+
+def test_the_greatest_of_truth_values_beside_padding(run_op):
+    """Padding is False, the least of them: minus infinity is none of them, and was True."""
+    x = np.zeros((1, 1, 2, 3), bool)
+    x[0, 0, 1, 2] = True
+    made = both_layouts(run_op, "MaxPool", x, kernel_shape=(2, 2), pads=(1, 1, 1, 1))
+    np.testing.assert_array_equal(made[0, 0], [[0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
