@@ -251,8 +251,6 @@ def test_an_lstm_that_says_it_gives_other_numbers_than_it_takes() -> None:
      {"stride_w": 1, "stride_h": 1, "filter_width": 1, "filter_height": 1}, "both have to be quantized, or none"),
     ("STRIDED_SLICE", [((7,), *FLOAT), *[((1,), "int32", np.array([number], np.int32), None) for number in (0, 2, 1)]],
      [((2,), *FLOAT)], {"new_axis_mask": 5}, "new_axis_mask is 101 in bits"),
-    ("REVERSE_SEQUENCE", [((2, 5), *FLOAT), ((2,), "int32", np.array([1, 7], np.int32), None)], [((2, 5), *FLOAT)],
-     {"seq_dim": 1, "batch_dim": 0}, "they are from 1 to 7, and the size is 5"),
     ("FILL", [((1,), "int32", np.array([2], np.int32), None), ((2,), *FLOAT)], [((2,), *FLOAT)], None, "the value is one number"),
     ("MATRIX_SET_DIAG", [((4, 3, 4), "int16", None, SMALL), ((4, 3), "int8", None, SMALL)], [((4, 3, 4), "int16", None, SMALL)],
      None, "reads both alike"),
