@@ -36,3 +36,18 @@ def test_integers_that_saturate(source: str, target: str) -> None:
         np.testing.assert_array_equal(found.astype(wanted.dtype), wanted, err_msg=f"{source} to {to}")
         converted += 1
     assert converted >= (1 if source in ("ui32", "ui64") else 5)
+
+
+@pytest.mark.parametrize("target", ["tosa", "stablehlo", "onnx", "tfl"])
+@pytest.mark.parametrize("to", ["i8", "ui8"])
+def test_floats_that_wrap_round(to: str, target: str) -> None:
+    """LiteRT's CAST of floats saturates: it goes by integers of 32 bits, whose high bits are dropped."""
+    text = f"""
+        func.func @main(%x: tensor<4xf32>) -> tensor<4x{to}> {{
+          %y = "top.Cast"(%x) : (tensor<4xf32>) -> tensor<4x{to}>
+          return %y : tensor<4x{to}>
+        }}"""
+    x = np.array([-3.5, 3.5, 300.0, -200.0], np.float32)
+    module, lowered = parse_module(text), transload.lower(parse_module(text), target)
+    (wanted,), (found,) = (transload.run(each, dict.fromkeys(each.inputs, x)).values() for each in (module, lowered))
+    np.testing.assert_array_equal(found.astype(wanted.dtype), wanted)

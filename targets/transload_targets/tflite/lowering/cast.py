@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F16, F32, I16, FloatType, IntegerType, QuantType, Value
+from transload.ir import BOOL, F16, F32, I8, I16, I32, UI8, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
 
 from .common import LITERT_ROUNDING, between, constant, emit, need_rounding, retyped
@@ -75,6 +75,8 @@ def cast(op: Cast, rw: Rewriter) -> Value:
         value = emit(rw, "round", value, like=value)
     if source == F16 and target == F32 and value.op is not None and value.op.name == "tfl.pseudo_const":
         return emit(rw, "dequantize", value, like=op.output)
+    if isinstance(value.element, FloatType) and target in (I8, UI8) and not op.saturate:
+        value = emit(rw, "cast", value, like=value, element=I32)  # LiteRT saturates floats; of integers it drops the high bits
     if op.saturate and all(isinstance(each, IntegerType) and each != BOOL for each in (source, target)):
         value = between(rw, value, *target.range)  # type: ignore[attr-defined]  # LiteRT drops the high bits
     return emit(rw, "cast", value, like=op.output)
