@@ -295,7 +295,8 @@ class Op(Connected):
             return self.attributes[name]
         declaration = self.declaration
         if declaration is not None and name in declaration.attributes:
-            return declaration.getters[name](self)
+            declared = declaration.getters[name](self)
+            return default if declared is None else declared
         return default
 
     def __getattr__(self, name: str) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from transload.ir import ElidedData, FloatType, Op, TensorType, Value, dtype_of
@@ -136,6 +137,11 @@ class Product:
     factor: float = 1.0
     over: list[Value] = field(default_factory=list)
     under: list[Value] = field(default_factory=list)
+
+    def is_held_by(self, element: Any) -> bool:
+        """Whether a float type has the factor with all its digits: a product of several may be too large or too small for it."""
+        limits = ml_dtypes.finfo(dtype_of(element))
+        return self.factor == 0 or float(limits.smallest_normal) <= abs(self.factor) <= float(limits.max)
 
 
 def product(value: Value, root: bool = True) -> Product:

@@ -131,7 +131,7 @@ def group_norm_by_repeats(op: Div | Mul, rw: Rewriter) -> Value | None:
     if not is_static_float(result) or op.do_relu or result.rank < 3:
         return None
     parts = product(result)
-    if parts.under:
+    if parts.under or not parts.is_held_by(result.element):
         return None
     for place, value in enumerate(parts.over):
         under_root = inverse_root_of(value)

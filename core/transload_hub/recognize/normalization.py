@@ -130,6 +130,8 @@ def normalization(op: Div | Mul | MulConst, rw: Rewriter) -> Value | None:
     if not is_static_float(result) or op.do_relu:
         return None
     parts = product(result)
+    if not parts.is_held_by(result.element):
+        return None
     for (spread, eps), over, under in inverse_roots(parts):
         if spread.x.type != result.type or under:
             continue
@@ -177,6 +179,8 @@ def normalization_by_affine(op: Add | Sub, rw: Rewriter) -> Value | None:
                 continue
             mean = next((a for a, b in inputs_of(taken) if b is factor), None)
             parts = product(factor)
+            if not parts.is_held_by(result.element):
+                continue
             for (spread, eps), over, under in inverse_roots(parts):
                 if under or spread.x is not x or mean is None or not spread.about_mean or not is_mean(mean, x, spread.axes):
                     continue

@@ -221,6 +221,7 @@ def test_declared_things_are_read_by_name(toy):
         and op.note is None
     )
     assert Op("toy.conv", [x], [T]).bias is None and op.attribute("mode") == "A" and op.attribute("other", 5) == 5
+    assert Op("toy.conv", [x], [T]).attribute("note", "nothing") == "nothing"
     assert op.operand("input") is x
     join = Op("toy.join", [x, y, x, none], [T, T], None, [Region()])
     assert (
