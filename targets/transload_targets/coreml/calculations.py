@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -12,20 +11,10 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, FloatType, IntegerType, Op, Value
 
+from .emitters import emits, need_channels_second
 from .program import INT32, Argument, Program, mil_type
 
-__all__ = ["EMITTERS", "activated", "scalar", "within"]
-
-Emitter = Callable[[Any, Program], Argument]
-EMITTERS: dict[str, Emitter] = {}
-
-
-def emits(*names: str) -> Callable[[Emitter], Emitter]:
-    def add(function: Emitter) -> Emitter:
-        EMITTERS.update({f"top.{name}": function for name in names})
-        return function
-
-    return add
+__all__ = ["activated", "scalar", "within"]
 
 
 def scalar(number: float, like: Value) -> Any:
@@ -351,7 +340,7 @@ def layer_norm(op: Any, p: Program) -> Argument:
 
 @emits("InstanceNorm")
 def instance_norm(op: Any, p: Program) -> Argument:
-    _need_channels_second(op)
+    need_channels_second(op)
     rank = op.input.rank
     y = _centred(op, p, p.of(op.input), list(range(2, rank)), op.eps)
     return _weighted(p, y, _vector(p, op.weight, rank, 1), _vector(p, op.bias, rank, 1))
@@ -359,7 +348,7 @@ def instance_norm(op: Any, p: Program) -> Argument:
 
 @emits("GroupNorm")
 def group_norm(op: Any, p: Program) -> Argument:
-    _need_channels_second(op)
+    need_channels_second(op)
     shape = op.input.static_shape
     grouped = p("reshape", x=p.of(op.input), shape=[shape[0], op.num_groups, -1])
     y = p("reshape", x=_centred(op, p, grouped, [2], op.eps), shape=list(shape))
@@ -380,11 +369,6 @@ def over_root(op: Any, p: Program) -> Argument:
 
 @emits("LRN")
 def lrn(op: Any, p: Program) -> Argument:
-    _need_channels_second(op)
+    need_channels_second(op)
     return p("local_response_norm", x=p.of(op.input), size=op.size, alpha=scalar(op.alpha, op.input),
              beta=scalar(op.beta, op.input), k=scalar(op.bias, op.input))
-
-
-def _need_channels_second(op: Any) -> None:
-    if str(op.layout) != "NCHW":
-        raise Unsupported("its channels are last, and Core ML has them second")

@@ -6,7 +6,6 @@ fewer bits afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,15 +16,15 @@ from transload.ir import BOOL, F32, FloatType, IntegerType, QuantType, Type
 from transload.ir.build import constant_of
 
 from .calculations import within
+from .emitters import emits
 from .program import INT32, Argument, Program, mil_type
-
-__all__ = ["EMITTERS"]
 
 _FLOAT_BITS = 24
 """How many bits of a whole number a float of 32 bits holds."""
 
 
-def _cast(op: Any, p: Program) -> Argument:
+@emits("Cast")
+def cast(op: Any, p: Program) -> Argument:
     """Between types; from and to quantized ones, QDQ's operators, between these both."""
     source, wanted = op.input.element, op.result.element
     if isinstance(source, QuantType):
@@ -43,9 +42,6 @@ def _cast(op: Any, p: Program) -> Argument:
     if op.saturate and isinstance(wanted, IntegerType) and isinstance(source, IntegerType) and BOOL not in (wanted, source):
         return within(p, x, *wanted.range, op.input)
     return _as(p, x, source, mil_type(wanted))
-
-
-EMITTERS: dict[str, Callable[[Any, Program], Argument]] = {"top.Cast": _cast}
 
 
 def _as(p: Program, x: Argument, source: Type, kind: str) -> Argument:

@@ -17,13 +17,13 @@ from transload.ir import Module, Op, TensorType, Value, output_names
 from transload.ir.build import constant_of, is_constant
 from transload.worker import ChildEnded, Limits, Worker
 
-from . import calculations, casts, movements
+from . import calculations, casts, movements  # noqa: F401 - each registers what it writes
+from .emitters import EMITTERS
 from .program import Program, identifiers, mil_type
 
 __all__ = ["Written", "written"]
 
 COREML = Worker("coremltools", needs=("transload_targets", "numpy", "coremltools"), limits=Limits(file=1 << 34))
-EMITTERS = {**calculations.EMITTERS, **casts.EMITTERS, **movements.EMITTERS}
 _NOTHING = ("top.Weight", "top.None")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,25 +12,8 @@ from transload.ir import FloatType, Value
 from transload.ir.build import constant_of
 
 from .calculations import activated, scalar
+from .emitters import emits, need_channels_second
 from .program import Argument, Program
-
-__all__ = ["EMITTERS"]
-
-Emitter = Callable[[Any, Program], Any]
-EMITTERS: dict[str, Emitter] = {}
-
-
-def emits(*names: str) -> Callable[[Emitter], Emitter]:
-    def add(function: Emitter) -> Emitter:
-        EMITTERS.update({f"top.{name}": function for name in names})
-        return function
-
-    return add
-
-
-def _need_channels_second(op: Any) -> None:
-    if str(op.layout) != "NCHW":
-        raise Unsupported("its channels are last, and Core ML has them second")
 
 
 def _interleaved(pads: Sequence[int]) -> list[int]:
@@ -42,7 +25,7 @@ def _interleaved(pads: Sequence[int]) -> list[int]:
 
 
 def _window(op: Any, *, dilations: bool = True) -> dict[str, Any]:
-    _need_channels_second(op)
+    need_channels_second(op)
     if not 1 <= len(op.kernel_shape) <= 3:
         raise Unsupported(f"Core ML has windows of one to three dimensions, not of {len(op.kernel_shape)}")
     window: dict[str, Any] = {"strides": list(op.strides), "pad_type": "custom", "pad": _interleaved(op.pads)}
@@ -179,7 +162,7 @@ def reverse_sequence(op: Any, p: Program) -> Argument:
 
 @emits("Depth2Space")
 def depth_to_space(op: Any, p: Program) -> Argument:
-    _need_channels_second(op)
+    need_channels_second(op)
     if op.block_h != op.block_w:
         raise Unsupported("its blocks are not square, and Core ML's are")
     x = p.of(op.input)
@@ -281,7 +264,7 @@ _SAMPLING = {"half_pixel": "UNALIGN_CORNERS", "asymmetric": "DEFAULT", "align_co
 
 @emits("Upsample")
 def upsample(op: Any, p: Program) -> Argument:
-    _need_channels_second(op)
+    need_channels_second(op)
     return activated(op, p, _enlarged(op, p, op.scale_h, op.scale_w))
 
 
@@ -294,7 +277,7 @@ def _enlarged(op: Any, p: Program, rows: int, columns: int) -> Argument:
 @emits("Interp")
 def interp(op: Any, p: Program) -> Argument:
     """Linear, of two dimensions; the nearest pixel where sizes grow by a whole factor, whatever is near there."""
-    _need_channels_second(op)
+    need_channels_second(op)
     before, after = op.input.static_shape[2:], op.result.static_shape[2:]
     factors = [new // old for new, old in zip(after, before, strict=True)]
     whole = all(new == old * factor for new, old, factor in zip(after, before, factors, strict=True))
