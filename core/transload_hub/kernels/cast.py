@@ -101,7 +101,7 @@ def cast(op: Cast, x: Array) -> Array:
             real = dequantized(x, source)
             if isinstance(target, QuantType):
                 return _quantized(real, target, op.round_mode)
-            return _to_plain(real.astype(np.float32) if not _is_integer_type(target) else real, target, rounding, op.saturate)
+            return _to_plain(real.astype(np.float32), target, rounding, op.saturate)
         if isinstance(target, QuantType):
             real = wide(x)
             return _quantized(real.astype(np.float64) if real.dtype.kind in "biu" else real, target, op.round_mode)
@@ -111,10 +111,6 @@ def cast(op: Cast, x: Array) -> Array:
 @KERNELS("top.Bitcast", quantized="native")
 def bitcast(op: Bitcast, x: Array) -> Array:
     return np.ascontiguousarray(x).view(dtype_of(op.results[0].element)).reshape(x.shape)
-
-
-def _is_integer_type(type_: Type) -> bool:
-    return isinstance(type_, IntegerType) and type_.width > 1
 
 
 def _to_plain(x: Array, target: Type, rounding: Callable[[Array], Array], saturate: bool) -> Array:

@@ -25,7 +25,8 @@ class Cast(DeclaredOp):
 
     - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE); with
       round_mode HalfToEvenStored `clamp(round(x / scale + zero_point))` (StableHLO `uniform_quantize`);
-    - quantized to float or integer: `(stored - zero_point) * scale` (ONNX DequantizeLinear, TFLite DEQUANTIZE);
+    - quantized to float or integer: `(stored - zero_point) * scale`, a product of float32 that is then cast (ONNX
+      DequantizeLinear, TFLite DEQUANTIZE);
     - quantized to quantized: both, rounded once (TFLite QUANTIZE of a quantized tensor);
     - float to integer: rounded by round_mode; out of range wraps round, or saturates; NaN gives 0;
     - to i1: whether it is not 0; from i1: 0 or 1.

@@ -173,6 +173,15 @@ def test_quantized_to_integer_and_bool(run_op):
     np.testing.assert_array_equal(run_op("Cast", np.array([1, 0], ml_dtypes.bfloat16), element=type_), [2, 0])
 
 
+@pytest.mark.parametrize("scale", [0.7, 0.1, 0.3])
+def test_quantized_to_integer_goes_by_float32(run_op, onnx_op, scale):
+    """10 times float32's 0.7 is 7 in float32, and less than 7 in double precision."""
+    stored = np.arange(-128, 128).astype(np.int8)
+    real = onnx_op("DequantizeLinear", stored, np.float32(scale).reshape(()), np.array(0, np.int8), opset=19)
+    type_ = QuantType(I8, F32, (float(np.float32(scale)),), (0,))
+    np.testing.assert_array_equal(run_op("Cast", (stored, type_), element=I32), real.astype(np.int32))
+
+
 @pytest.mark.parametrize("source,target", [(I8, UI8), (UI8, I8), (F32, I32), (I64, F64), (I16, BF16)])
 def test_bitcast_keeps_the_bits(run_op, source, target):
     x = np.arange(-6, 6).astype(dtype_of(source)).reshape(3, 4)
