@@ -6,9 +6,10 @@ import random
 import struct
 from typing import Any
 
+import numpy as np
 import pytest
 
-from transload.errors import ReadError
+from transload.errors import ConversionError, ReadError
 from transload.flatbuffer import FlatBuilder, FlatFile, Table
 from transload.flatbuffer.builder import layout
 
@@ -133,6 +134,11 @@ def test_long_vectors_are_pieces_of_their_own_and_what_lies_between_is_joined() 
     assert len(pieces) == 5 and [piece for piece in pieces if isinstance(piece, memoryview)] == long[::-1]
     table = FlatFile(b"".join(pieces), "x").root()
     assert [table.text(0), table.data(1), table.data(2), table.data(4)] == ["name", bytes(long[0]), b"few", bytes(long[1])]
+
+
+def test_what_its_length_has_no_field_for_is_refused() -> None:
+    with pytest.raises(ConversionError, match="no place for 4 GiB"):
+        FlatBuilder().byte_vector(np.broadcast_to(np.uint8(0), (1 << 32,)))
 
 
 def test_numbers_of_a_vector_come_as_an_array_too() -> None:

@@ -74,12 +74,17 @@ def _words(count: int) -> Callable[..., bytes]:
     return struct.Struct(f"<{count}I").pack
 
 
+_LONGEST = (1 << 32) - 1
+"""How many bytes the field for a vector's length can count."""
+_OTHERWISE = "write another kind of file, as .mlir"
+
+
 def _no_place(values: Sequence[Any], error: struct.error) -> ConversionError:
     """What is raised where the fields of a file are narrower than what they are to hold."""
     shown = ", ".join(map(str, values[:8])) + (", ..." if len(values) > 8 else "")
     return ConversionError(
         f"a file of this kind has no place for {shown}: a number is too large for its field ({error})",
-        hint="write another kind of file, as .mlir")
+        hint=_OTHERWISE)
 
 
 class FlatBuilder:
@@ -134,6 +139,8 @@ class FlatBuilder:
 
     def byte_vector(self, data: Any, align: int = 8) -> int:
         """A vector of bytes, the first of which is aligned. An array that does not lie in one piece stays an array (`pieces`)."""
+        if (len(data) if isinstance(data, bytes | bytearray) else data.nbytes) > _LONGEST:
+            raise ConversionError("a file of this kind has no place for 4 GiB or more in one piece", hint=_OTHERWISE)
         if isinstance(data, np.ndarray) and not data.flags.c_contiguous and data.nbytes > _SMALL:
             self._align(align, data.nbytes)
             self._large.append(len(self.pieces))

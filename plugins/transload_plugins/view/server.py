@@ -8,6 +8,7 @@ another name than its own, as a page of somebody else's that had its name point 
 from __future__ import annotations
 
 import secrets
+import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,17 +19,26 @@ __all__ = ["Server"]
 LOOPBACK = "127.0.0.1"
 
 
+class _Quiet(ThreadingHTTPServer):
+    """Leaves the terminal to the user where a browser hangs up in the midst of an answer, as on a reload."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
+
+
 class Server:
     """Serves a document; `url` is where. Raises `UsageError` where the port is taken."""
 
     def __init__(self, document: bytes, port: int = 0, host: str = LOOPBACK) -> None:
         self.path = f"/{secrets.token_urlsafe(16)}/"
         try:
-            self._server = ThreadingHTTPServer((host, port), _handler(document, self.path))
+            self._server = _Quiet((host, port), _handler(document, self.path))
         except OSError as error:
             why = f"cannot listen on port {port} of {host}: {error.strerror or error}"
             raise UsageError(why, hint="--port 0 takes one that is free") from None
-        self._server.daemon_threads = True
         self.port = self._server.server_address[1]
         self.url = f"http://{host}:{self.port}{self.path}"
 

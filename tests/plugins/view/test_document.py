@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import socket
+import struct
 from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
+from threading import enumerate as enumerate_threads
 
 import pytest
 
@@ -89,6 +91,24 @@ def test_the_server_is_on_this_machine_alone(server: Server) -> None:
         other.settimeout(5)
         with pytest.raises(OSError):
             other.connect(("127.0.0.2", server.port))
+
+
+@pytest.mark.parametrize("sent", ["GET ", "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n"])
+def test_a_browser_that_hangs_up_is_no_matter(capfd: pytest.CaptureFixture[str], sent: str) -> None:
+    """It resets its connection: in the midst of what it asks, or of the answer, which is longer than what is held for it."""
+    server = Server(bytes(1 << 24), 0)
+    thread = Thread(target=server.serve)
+    thread.start()
+    for _ in range(4):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=30) as browser:
+            browser.sendall(sent.format(path=server.path, port=server.port).encode())
+            browser.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert ask(server, server.path, "HEAD")[0] == 200
+    server.stop()
+    thread.join()
+    for other in [each for each in enumerate_threads() if "process_request_thread" in each.name]:
+        other.join(30)
+    assert capfd.readouterr() == ("", "")
 
 
 def test_words_are_others_every_time() -> None:

@@ -140,6 +140,13 @@ def test_what_is_not_gathered_stays_with_the_reason(build: Callable[..., Any], w
     assert left(low) and any(why in note for note in low.notes), low.notes
 
 
+@pytest.mark.parametrize(("size", "stays"), [(100, False), (1 << 20, True)])
+def test_what_goes_backwards_far_stays_with_the_reason(size: int, stays: bool) -> None:
+    """Each place is a copy of its own: of a million the chip's program had taken all memory."""
+    low = lowered(made([tensor(I32, 2, size)], lambda build, x: build.emit("top.Reverse", x, axes=(1,))))
+    assert bool(left(low)) == stays and stays == any("places backwards" in note for note in low.notes)
+
+
 def test_an_operand_that_is_not_there_is_no_op_of_the_host() -> None:
     """Bias and state of a layer that has none are no part, and no input of one."""
     module = new_module()

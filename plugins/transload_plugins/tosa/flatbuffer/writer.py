@@ -20,7 +20,7 @@ from ..dialect import TOSA
 from ..dialect.base import bound_type, int4_excess, shape_rank, storage, storage_of
 from .schema import ENUMS, IDENTIFIER, MAX_DEPTH, OPERATORS, Field, dtype_number
 from .signs import signs_after
-from .values import encode, encode_number, encode_shape
+from .values import byte_length, encode, encode_number, encode_shape
 
 __all__ = ["serialize", "write"]
 
@@ -125,11 +125,15 @@ class _Writer:
         regions = buffer.offsets([self.regions[-1], *self.regions[:-1]])
         root = buffer.table(_GRAPH, (buffer.table(_VERSION, self.version), regions))
         pieces = buffer.finish(root, IDENTIFIER)
-        if buffer.size > SIZE_LIMIT:
-            raise ConversionError(
-                f"the .tosa file would have {buffer.size:,} bytes, and flatbuffers end at {SIZE_LIMIT:,}",
-                hint="quantize the weights, or write MLIR text with its constants beside it")
+        self.need_place(0)
         return [*pieces, signs_after(main)]
+
+    def need_place(self, size: int) -> None:
+        """Refuse a file that would be larger by so many bytes than offsets can span, before these are made."""
+        if self.buffer.size + size > SIZE_LIMIT:
+            raise ConversionError(
+                f"the .tosa file would have {self.buffer.size + size:,} bytes or more, and flatbuffers end at {SIZE_LIMIT:,}",
+                hint="quantize the weights, or write MLIR text with its constants beside it")
 
     def refuse(self, op: Op | None, what: str, why: str, hint: str = "") -> None:
         origin = op.origin if op is not None else None
@@ -139,6 +143,7 @@ class _Writer:
         """The place of a constant's bytes; the same constant is stored once."""
         held = self.data.get(id(dense))
         if held is None:
+            self.need_place(byte_length(dense.type.element, dense.type.num_elements))
             held = self.data[id(dense)] = (dense, self.buffer.byte_vector(encode(dense)))
         return held[1]
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["TABLE"]
 
 TABLE = RewriteTable()
+_MOST_BACKWARDS = 1 << 14
+"""Places that a slice may take backwards: the DMA does not go so, and each is a command of its own."""
 
 
 def _moved(op: Op, rw: Rewriter, operation: str, index: int = 0) -> Value:
@@ -104,6 +106,9 @@ def _joined_alone(op: Op, rw: Rewriter, x: Value, target: QuantType) -> Value:
 def _cut(rw: Rewriter, x: Value, starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int] | None = None) -> Value:
     if tuple(sizes) == static(x) and steps is None:
         return x
+    backwards = math.prod(size for size, step in zip(sizes, steps or (), strict=False) if step < 0)
+    if backwards > _MOST_BACKWARDS:
+        raise Unsupported(f"it takes {backwards:,} places backwards, each by a copy of its own")
     made: Value = rw.emit(
         "tpu.slice", x, starts=tuple(starts), sizes=tuple(sizes), steps=tuple(steps or (1,) * len(sizes)))
     return made

@@ -162,6 +162,17 @@ def test_data_is_not_copied() -> None:
     assert not weight.numpy().flags.owndata and not weight.numpy().flags.writeable
 
 
+@pytest.mark.parametrize("many", [(1, 1 << 30), (3, 1 << 28)])
+def test_constants_that_offsets_do_not_span_are_refused_before_they_are_made(many: tuple[int, int]) -> None:
+    count, size = many
+
+    def make(builder: Builder) -> dict[str, Any]:
+        return {f"y{place}": const(builder, np.broadcast_to(np.float32(place + 1), (size,))) for place in range(count)}
+
+    with pytest.raises(ConversionError, match=r"would have .* or more, and flatbuffers end at 2,147,483,647"):
+        serialize(function_of({}, make))
+
+
 def test_everything_that_cannot_be_written_is_named() -> None:
     def make(builder: Builder, x: Any, y: Any) -> dict[str, Any]:
         return {"a": builder.create("top.Foo", [x], [x.type], location="foo").results[0], "b": builder.emit("tosa.abs", y)}
