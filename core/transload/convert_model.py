@@ -21,7 +21,7 @@ from .context import pinned
 from .conversion_notes import AtHub, Times
 from .described import describe
 from .digests import Digests, digests_of
-from .edited import note_of_edits
+from .edited import blame_edits, note_of_edits
 from .emission import check_for, emit_for, left_to_host, looked_into, need_nothing_left, partition_report
 from .errors import ReadError, TransloadError, UsageError, VerificationError
 from .file_formats import file_of
@@ -226,6 +226,7 @@ class _Work:
         self.digests: Digests
         self.verification: Verification | None = None
         self.doubt: VerificationError | None = None
+        self.edits = ""
 
     def _journey(self) -> Journey:
         return _journey(
@@ -275,7 +276,7 @@ class _Work:
             warm_runtime(judged_format(self.source))
         self.module = self.source.clone()
         if isinstance(self.model, Module) and self.mode != "no" and (note := note_of_edits(self.model)) is not None:
-            self.module.notes = (*self.module.notes, note)
+            self.module.notes, self.edits = (*self.module.notes, note), note
         if self.times.tell is not None:
             with suppress(TransloadError):  # said when it comes to that
                 self.times.planned = [stage.name for stage in self.journey.plan(self.module, settle=False).stages]
@@ -409,6 +410,8 @@ class _Work:
             mistaken = isinstance(error, UsageError | ReadError)  # what was given, of which nothing could be compared
             self.report.verification = VerificationReport("skipped" if mistaken else "failed", error.message)
             raise
+        if self.edits:
+            blame_edits(self.verification, self.edits)
         if note and self.verification.passed:
             self.verification.status, self.verification.why = "inconclusive", note
         self.report.verification = self.verification.report()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .api import at_hub, load, lower
 from .contents import main_dialect
 from .errors import TransloadError, UsageError
@@ -10,7 +12,10 @@ from .ir.compare import difference
 from .plugin_host import host
 from .roles import hub
 
-__all__ = ["note_of_edits"]
+if TYPE_CHECKING:
+    from .verification.verdict import Verification
+
+__all__ = ["blame_edits", "note_of_edits"]
 
 
 def note_of_edits(module: Module) -> str | None:
@@ -44,6 +49,14 @@ def note_of_edits(module: Module) -> str | None:
         return None
     return (f"the module is not what {module.source} holds ({found}); it is that file, as it is, that verification compares it "
             "with") if found is not None else None
+
+
+def blame_edits(verdict: Verification, note: str) -> None:
+    """Let a failed verification say first that the module was edited: what differs may be what the edits are for."""
+    if verdict.failed:
+        from .verification.judge import DIFFERS_TOO
+
+        verdict.notes = [note, *(each for each in verdict.notes if not each.endswith(DIFFERS_TOO))]
 
 
 def _converted(read: Module, dialect: str) -> list[Module]:

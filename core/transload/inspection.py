@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from .api import InputSpec, loaded, model_of
-from .chosen_target import target_options
+from .chosen_target import target_options, usable_target
 from .contents import constant_bytes, main_dialect, op_counts
 from .emission import check_for
-from .errors import ConversionError, Finding, UsageError
+from .errors import ConversionError, Finding, TransloadError, UsageError
 from .hosting import hosted_for
 from .ir import Module, Type
 from .journey import Journey
@@ -99,7 +99,7 @@ def inspect(
 
     `inputs`, `format`, `function`, `weights` and `outputs` are as in `load`, `options` and `host` as in `convert`. What stands
     in the way is in the result; raises `ReadError` of a file that cannot be read, `ConversionError` of a module that is not
-    valid, and `UsageError` for names that are not there.
+    valid, and `UsageError` for names that are not there, and for a target that cannot be asked without what is not installed.
     """
     model = model_of(model)
     written = written_at(Path(model)) if not isinstance(model, Module) and format is None else None
@@ -119,7 +119,10 @@ def inspect(
     if target is not None:
         try:
             module, on_host = tried(read, lambda each: _asked(each, target, options or {}, host), module)
-        except ConversionError as error:
+        except TransloadError as error:
+            usable_target(target)  # what lacks its tools here says nothing of the model
+            if not isinstance(error, ConversionError):
+                raise
             refusal = error
     known_as = module.source_format or (written.format if written is not None else None) or None
     return Inspection(

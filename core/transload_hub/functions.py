@@ -12,7 +12,7 @@ from transload.ir.build import Builder
 
 from .build import scalar_like
 
-__all__ = ["erfc", "expm1"]
+__all__ = ["erfc", "expm1", "log_erfc"]
 
 
 def expm1(build: Builder, x: Value) -> Value:
@@ -37,6 +37,27 @@ def erfc(build: Builder, x: Value) -> Value:
 
     As exact as `exp(-x^2)`: 4e-6 of the number in f32 at x = 9, behind which it is denormal.
     """
+    away, is_near, scaled = _far(build, x)
+    power = build.emit("top.Exp", build.emit("top.Neg", build.emit("top.Mul", away, away)))
+    tail = build.emit("top.Mul", power, scaled)
+    is_below = build.emit("top.Compare", x, scalar_like(build, x, 0), mode="Less")
+    far = build.emit("top.Where", is_below, build.emit("top.Sub", scalar_like(build, x, 2), tail), tail)
+    near = build.emit("top.Sub", scalar_like(build, x, 1), build.emit("top.Erf", x))
+    # a number that is none is not near: the tail hands it on
+    return build.emit("top.Where", is_near, near, far)
+
+
+def log_erfc(build: Builder, x: Value) -> Value:
+    """`log(erfc(x))` of floats: far above zero, where erfc is 0, the logarithm of `exp(x^2) * erfc(x)`, less `x^2`."""
+    away, _, scaled = _far(build, x)
+    far = build.emit("top.Sub", build.emit("top.Log", scaled), build.emit("top.Mul", away, away))
+    is_far = build.emit("top.Compare", x, scalar_like(build, x, 2), mode="Greater")
+    near = build.emit("top.Log", erfc(build, x))
+    return build.emit("top.Where", is_far, far, near)
+
+
+def _far(build: Builder, x: Value) -> tuple[Value, Value, Value]:
+    """`|x|`, or where erfc's tail begins, which is more; whether it is that near; and `exp(x^2) * erfc(x)` of it."""
     split, last, degree = (2.0, 26.0, 16) if x.element == F64 else (1.0, 10.5, 10)
     coefficients = _scaled_tail(split, last, degree)
     size = build.emit("top.Abs", x)
@@ -46,10 +67,4 @@ def erfc(build: Builder, x: Value) -> Value:
     total = scalar_like(build, x, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         total = build.emit("top.Add", build.emit("top.Mul", total, inverse), scalar_like(build, x, coefficient))
-    power = build.emit("top.Exp", build.emit("top.Neg", build.emit("top.Mul", away, away)))
-    tail = build.emit("top.Mul", power, build.emit("top.Mul", inverse, total))
-    is_below = build.emit("top.Compare", x, scalar_like(build, x, 0), mode="Less")
-    far = build.emit("top.Where", is_below, build.emit("top.Sub", scalar_like(build, x, 2), tail), tail)
-    near = build.emit("top.Sub", scalar_like(build, x, 1), build.emit("top.Erf", x))
-    # a number that is none is not near: the tail hands it on
-    return build.emit("top.Where", is_near, near, far)
+    return away, is_near, build.emit("top.Mul", inverse, total)

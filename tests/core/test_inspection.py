@@ -14,6 +14,7 @@ from transload.errors import ConversionError, Finding, TargetError, UsageError
 from transload.ir import F32, I32, Module, TensorType
 from transload.plugin import Target
 from transload.plugin_host import Host
+from transload.plugin_host import host as host_of_now
 from transload.testing.models import build_module
 
 FOUR = TensorType((4,), F32)
@@ -64,6 +65,24 @@ def test_what_a_target_cannot_take():
     assert "target 'chip' cannot take this model\n  - top.Relu" in str(found)
     assert transload.inspect(module, "chip", options={"most": 4}).takes is True
     assert transload.inspect(module).ops == found.ops, "the module stays as it is"
+
+
+def test_a_target_that_lacks_its_tools_says_nothing_of_the_model():
+    """Its check had been asked all the same, and every op been refused for the import that failed."""
+    class Toolless(Chip):
+        name = "toolless"
+        there = False
+
+        def available(self) -> str | None:
+            return None if self.there else "the compiler is not installed: pip install compiler"
+
+    chip = Toolless()
+    host_of_now().targets["toolless"] = chip
+    with pytest.raises(UsageError, match="target 'toolless' cannot be used: the compiler is not installed"):
+        transload.inspect(rectified(), "toolless")
+    assert transload.inspect(rectified(), "toolless", options={"most": 4}).takes is True, "what it can say without them"
+    chip.there = True
+    assert transload.inspect(rectified(), "toolless").takes is False
 
 
 def test_what_has_no_way_to_a_target():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -508,7 +509,15 @@ def _module_in(text: str, file: str, verified: bool) -> Module:
     from ..text import parse_module
     from ..text.files import constants_beside
 
-    module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
+    try:
+        module = parse_module(text, name=file, constants=None if file == "-" else constants_beside(Path(file), text))
+    except ReadError as error:
+        if error.hint.startswith("--format "):  # an option of commands that read all formats
+            reader, others = error.hint.split()[1], error.hint.partition(", or ")[2]
+            error.hint = (
+                f"`transload extract {shlex.quote(file)} --format {reader} -o generic.mlir` writes it in MLIR's generic form"
+                if file != "-" else others)
+        raise
     if verified and (findings := check(module)):
         raise ReadError(
             f"{file}: its ops break the rules of their dialects", findings, hint="--no-verify-each takes it as it is")

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from ..postprocess import Postprocess
     from ..samples.fused import Fused
 
-__all__ = ["Judge"]
+__all__ = ["DIFFERS_TOO", "Judge"]
 
 _NOTED = 32
 """How many inputs are kept: all that are drawn, and few of many samples."""
@@ -58,6 +58,9 @@ _HALVES = ("that is so on inputs that stand on borders: halves of integers, zero
 _TURNED = "that is so on the numbers that are given, in the other order; as they are given it passed"
 _SINGLES = "on larger inputs than the usual ones {}, of f64, have numbers that f32 does not hold: there the result is none"
 _LARGER = "that is so on larger inputs than the usual ones, on which it passed"
+
+DIFFERS_TOO = "differs, too: the conversion is wrong"
+"""Said of the module that a target's runtime was given, where an engine of ours finds it wrong as well."""
 
 
 class Judge:
@@ -410,7 +413,7 @@ class Judge:
         for form, self.running.ran in forms:
             with suppress(RunError):  # a dialect that only its target executes, or an op that the hub does not
                 again, _ = self.judge(self._last.given)
-                whose = "differs, too: the conversion is wrong" if again.broken else (
+                whose = DIFFERS_TOO if again.broken else (
                     f"does compute what the source does: it is what {target} makes of it that differs")
                 self.running.notes.append(f"{form}, run by engine {again.engine.partition(' ')[0]}, {whose}")
                 return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import shlex
@@ -343,3 +344,20 @@ def test_an_artifact_of_the_whole_model_needs_no_outputs(cli: Callable[..., tupl
     assert cli("convert", model, "-t", "tosa", "-o", tmp_path / "made", "-q")[0] == 0
     code, _, error = cli("compare", model, tmp_path / "made", "--outputs", "first")
     assert code == 2 and "say no --outputs" in " ".join(error.split()) and "--shape" not in error, error
+
+
+def test_opt_says_how_pretty_text_becomes_generic(
+    cli: Callable[..., tuple[int, str, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has no `--format`, by which other commands read such text."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "pretty.mlir"
+    file.write_text("func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
+                    "  %0 = stablehlo.add %a, %a : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n")
+    code, _, err = cli("opt", file, "-p", "canonicalize")
+    line = re.search(r"`transload (extract [^`]+)`", " ".join(err.split()))
+    assert code == 3 and line is not None, err
+    assert cli(*shlex.split(line[1]))[0] == 0
+    assert cli("opt", "generic.mlir", "-p", "canonicalize", "-o", "canonical.mlir")[0] == 0
+    monkeypatch.setattr("sys.stdin", io.StringIO(file.read_text()))
+    assert "--format" not in cli("opt", "-")[2]

@@ -9,7 +9,7 @@ from functools import partial
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, Value
 from transload.rewrite import Rewriter
-from transload_hub.functions import erfc, expm1
+from transload_hub.functions import erfc, expm1, log_erfc
 from transload_hub.special import bessel, digamma, erfinv, lgamma, ndtri
 
 from .elementwise import finite_range
@@ -92,6 +92,17 @@ def log_of_base(call: Call, rw: Rewriter) -> Value:
 def complementary_error_function(call: Call, rw: Rewriter) -> Value:
     """`1 - erf(x)`, exact where that is small."""
     return erfc(rw, cast(rw, call.self, call.element))
+
+
+@TABLE("special_ndtr.default", "special_log_ndtr.default", rounded="once")
+def normal_distribution(call: Call, rw: Rewriter) -> Value:
+    """How likely a number of the normal distribution is below x, or the logarithm of that: by `erfc(-x / sqrt(2)) / 2`."""
+    x = rw.emit("top.MulConst", cast(rw, call.self, call.element), const_val=-math.sqrt(0.5))
+    if call.base == "special_ndtr":
+        return rw.emit("top.MulConst", erfc(rw, x), const_val=0.5)
+    below = rw.emit("top.Sub", log_erfc(rw, x), number_like(rw, math.log(2.0), x.element))
+    above = rw.emit("top.Log1p", rw.emit("top.MulConst", erfc(rw, rw.emit("top.Neg", x)), const_val=-0.5))
+    return rw.emit("top.Where", rw.emit("top.Compare", x, number_like(rw, 0.0, x.element), mode="Greater"), below, above)
 
 
 def _digamma(rw: Rewriter, x: Value) -> Value:

@@ -13,6 +13,7 @@ REAL = [
     "selu", "celu", "elu", "softplus", "leaky_relu", "relu6", "hardtanh", "gelu", "log_sigmoid", "hardshrink", "softshrink",
     "signbit", "nan_to_num", "positive", "isposinf", "isneginf", "clone", "alias"]
 POSITIVE = ["sqrt", "rsqrt", "log", "log2", "log10", "log1p", "reciprocal", "special_entr", "acosh"]
+NORMAL = ["special_ndtr", "special_log_ndtr"]
 UNIT = ["asin", "acos", "atanh", "logit"]
 
 
@@ -38,6 +39,10 @@ def _unary(cases: Cases) -> None:
         for shape in ((7,), (2, 3, 4)):
             cases.add(f"{name}.default", t(*shape, lo=1.05, hi=4))
         cases.add(f"{name}.default", t(3, 5, d="f16", lo=1.05, hi=3))
+    for name in NORMAL:
+        for lo, hi in ((-3, 3), (-8, -2), (2, 5)):
+            cases.add(f"{name}.default", t(3, 7, lo=lo, hi=hi))
+        cases.add(f"{name}.default", t(2, 5, d="i32", lo=-4, hi=4))
     for name in UNIT:
         for shape in ((7,), (2, 3, 4)):
             cases.add(f"{name}.default", t(*shape, lo=0.05, hi=0.95))
