@@ -44,7 +44,7 @@ def found_in(places: Iterable[str | Path], format: str | None = None) -> list[Fo
         need_file(place)
         inside = [Found(place.name, place)] if not is_folder(place) or _is_one(place) else list(_within(place, place))
         if not any(each.why_not is None for each in inside):
-            why = "; ".join(str(each.why_not) for each in inside[:3])
+            why = "; ".join(each.why_not.in_a_line for each in inside[:3] if each.why_not is not None)
             raise UsageError(f"{place}: holds no file that a reader takes{': ' if why else ''}{why}",
                              hint=f"readers: {', '.join(host().readers)}")
         for each in inside:

@@ -469,6 +469,11 @@ class TestSkipped:
         code = run(["convert", str(tmp_path / "zoo"), "-o", str(tmp_path / "out")])
         said = " ".join(capsys.readouterr().err.split())
         assert code == 2 and "holds no file that a reader takes" in said and "m.onnx: is empty" in said
+        os.mkfifo(tmp_path / "zoo" / "saved_model.pb")
+        (tmp_path / "zoo" / "m.onnx").unlink()
+        code = run(["convert", str(tmp_path / "zoo"), "-o", str(tmp_path / "out")])
+        said = " ".join(capsys.readouterr().err.split())
+        assert code == 2 and "is a pipe, not a file; write what comes out of it" in said, "what to do is no text of a name's"
 
     def test_what_is_named_is_no_part_of_a_folder(self, odd: Path, tmp_path: Path) -> None:
         """A file that a user names is refused, as alone."""
