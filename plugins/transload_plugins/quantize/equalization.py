@@ -258,8 +258,9 @@ def _bundles(module: Module) -> list[_Bundle]:
             for value in _data(op):
                 joined.join(op.results[0], value)
         else:
-            for value in (*op.operands, *op.results):
-                joined.fix(value)
+            for inner in op.walk():  # branches and bodies of loops take values from around them
+                for value in (*inner.operands, *inner.results):
+                    joined.fix(value)
     found: dict[Value, _Bundle] = {}
     for value in joined.free():
         axis = joined.axes[joined.root(value)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,8 @@ import pytest
 
 import transload
 from transload.errors import UsageError
-from transload.ir import F32, Module, TensorType
-from transload.ir.build import constant_of
+from transload.ir import BOOL, F32, Block, Module, Region, TensorType, Type, Value
+from transload.ir.build import Builder, constant_of
 from transload.metrics import sqnr
 from transload_plugins.quantize.equalization import equalized
 from transload_plugins.quantize.measure import some_of
@@ -80,6 +80,53 @@ STOPPING = {
 @pytest.mark.parametrize("name", STOPPING)
 def test_what_factors_do_not_go_through_is_left_alone(name: str) -> None:
     module, samples = between(STOPPING[name])
+    assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
+
+
+def region(*operands: Value, give: Callable[[Builder, list[Value]], Value], arguments: Sequence[Type] = ()) -> Region:
+    """A region that yields what `give` makes of the operands, which are captured, and of its arguments."""
+    block = Block(arguments)
+    inner = Builder(block)
+    inner.emit("top.Yield", give(inner, [*block.arguments, *operands]))
+    return Region([block])
+
+
+def branched(g: Graph, x: Value) -> Value:
+    """The root of a tensor in one branch, itself in the other."""
+    return g.builder.create("top.If", [g.inputs[1]], [x.type], regions=[
+        region(x, give=lambda inner, values: inner.emit("top.Sqrt", values[0])),
+        region(x, give=lambda inner, values: values[0])]).results[0]
+
+
+def nested(g: Graph, x: Value) -> Value:
+    """The root in a branch within each branch."""
+    def inside(inner: Builder, values: list[Value]) -> Value:
+        return inner.create("top.If", [values[1]], [x.type], regions=[
+            region(x, give=lambda inmost, values: inmost.emit("top.Sqrt", values[0])) for _ in range(2)]).results[0]
+
+    return g.builder.create("top.If", [g.inputs[1]], [x.type], regions=[
+        region(x, g.inputs[1], give=inside) for _ in range(2)]).results[0]
+
+
+def looped(g: Graph, x: Value) -> Value:
+    """The input, with a tensor added to it until one element is 9."""
+    def goes_on(inner: Builder, values: list[Value]) -> Value:
+        greatest = inner.emit("top.Reduce", values[0], axes=(0, 1), keepdims=False, mode="ReduceMax")
+        return inner.emit("top.Compare", greatest, inner.constant(np.float32(9.0)), mode="Less")
+
+    return g.builder.create("top.While", [g.inputs[2]], [x.type], regions=[
+        region(give=goes_on, arguments=[x.type]),
+        region(x, give=lambda inner, values: inner.emit("top.Add", *values), arguments=[x.type])]).results[0]
+
+
+@pytest.mark.parametrize("take", [branched, nested, looped])
+def test_a_tensor_that_a_branch_or_a_loop_takes_is_left_alone(take: Callable[[Graph, Value], Value]) -> None:
+    """Channels were divided, and what a region computes of the tensor, which it captures and is not given, was another."""
+    g = Graph((5, 4), TensorType((), BOOL), (5, CHANNELS))
+    hidden = g.Relu(g.MatMul(g.inputs[0], g.random(4, CHANNELS) * REACH, np.ones(CHANNELS, np.float32)))
+    module = g.done(g.MatMul(hidden, g.random(CHANNELS, 3) / REACH[:, None], g.random(3)), take(g, hidden))
+    samples = [{"x0": g.random(5, 4), "x1": np.array(number % 2 == 0), "x2": np.ones((5, CHANNELS), np.float32)}
+               for number in range(8)]
     assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
 
 
