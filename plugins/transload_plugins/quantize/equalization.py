@@ -326,7 +326,8 @@ def _multiplies(op: Op) -> bool:
         return op.operands[1].rank == 2 and op.operands[0].rank > 1 and not op.left_transpose and _has_vector(op)
     if op.name not in ("top.Conv", "top.Deconv"):
         return False
-    depthwise = op.name == "top.Conv" and op.group == op.results[0].static_shape[_channel_axis(op)]
+    given, made = (value.static_shape[_channel_axis(op)] for value in (op.operands[0], op.results[0]))
+    depthwise = op.name == "top.Conv" and op.group == given == made  # one channel is made of one
     return (op.group == 1 or depthwise) and _has_vector(op)
 
 

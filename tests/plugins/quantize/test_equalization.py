@@ -34,7 +34,8 @@ def conv(g: Graph, x: Any, out: int, reach: np.ndarray | float = 1.0, weigh: np.
 def between(middle: Callable[[Graph, Any], Any]) -> tuple[Module, list[dict[str, np.ndarray]]]:
     """Two convolutions with ops between; the second weighs the channels so that all count alike."""
     g = Graph((1, 4, 6, 6))
-    y = conv(g, middle(g, conv(g, g.inputs[0], CHANNELS, REACH)), 4, weigh=1 / REACH)
+    x = middle(g, conv(g, g.inputs[0], CHANNELS, REACH))
+    y = conv(g, x, 4, weigh=1 / REACH if x.static_shape[1] == CHANNELS else 1.0)
     return g.done(y), [{"x0": g.random(1, 4, 6, 6)} for _ in range(12)]
 
 
@@ -74,6 +75,10 @@ STOPPING = {
     "a constant added": lambda g, x: g.Add(x, g.random(1, CHANNELS, 6, 6)),
     "another shape": lambda g, x: g.Reshape(x, shape=(1, CHANNELS, 12, 3)),
     "groups": lambda g, x: g.Conv(x, g.random(CHANNELS, CHANNELS // 2, 1, 1), g.random(CHANNELS), kernel_shape=(1, 1), group=2),
+    "as many groups as are computed": lambda g, x: g.Conv(
+        x, g.random(CHANNELS // 2, 2, 1, 1), g.random(CHANNELS // 2), kernel_shape=(1, 1), group=CHANNELS // 2),
+    "as many groups as are taken": lambda g, x: g.Conv(
+        x, g.random(2 * CHANNELS, 1, 1, 1), g.random(2 * CHANNELS), kernel_shape=(1, 1), group=CHANNELS),
 }
 
 
