@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from transload.ir import Dense, Module, NoneType, Op, TensorType, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.samples.owned import need_sample
+from transload_hub.ops.infer import spatial_axes
 
 from .groups import Groups, rule_of
 from .observe import observed
@@ -257,6 +258,7 @@ def _bundles(module: Module) -> list[_Bundle]:
         elif op.name in PASSES and len(op.results) == 1 and PASSES[op.name](op):
             for value in _data(op):
                 joined.join(op.results[0], value)
+            joined.mix(op.results[0], _mixed(op))
         else:
             for inner in op.walk():  # branches and bodies of loops take values from around them
                 for value in (*inner.operands, *inner.results):
@@ -285,6 +287,8 @@ class _Joined:
     def __init__(self) -> None:
         self._parent: dict[Value, Value] = {}
         self._fixed: set[Value] = set()
+        self._mixed: dict[Value, set[int]] = {}
+        """The dimensions of a root along which no channels may be counted."""
         self.axes: dict[Value, int] = {}
         """The dimension of a root's channels, counted from the first."""
 
@@ -300,6 +304,7 @@ class _Joined:
         self._parent[a] = b
         if a in self._fixed:
             self._fixed.add(b)
+        self.mix(b, self._mixed.get(a, ()))
         if a in self.axes:
             self.say(b, self.axes[a])
 
@@ -313,8 +318,15 @@ class _Joined:
         """The tensor's numbers have to stay what they are."""
         self._fixed.add(self.root(value))
 
+    def mix(self, value: Value, axes: Iterable[int]) -> None:
+        """The elements along some dimensions go together, or elsewhere, so that they can have no factors of their own."""
+        self._mixed.setdefault(self.root(value), set()).update(axes)
+
     def free(self) -> list[Value]:
-        return [value for value in self._parent if self.root(value) not in self._fixed and self.root(value) in self.axes]
+        return [value for value in self._parent if self._is_free(self.root(value))]
+
+    def _is_free(self, root: Value) -> bool:
+        return root not in self._fixed and root in self.axes and self.axes[root] not in self._mixed.get(root, ())
 
 
 def _multiplies(op: Op) -> bool:
@@ -376,7 +388,22 @@ PASSES: Mapping[str, Callable[[Any], bool]] = {
     "top.AvgPool": lambda op: True,
     "top.Interp": lambda op: True,
 }
-"""Ops through which a positive factor for each channel goes unchanged, and when."""
+"""Ops through which a positive factor for each channel goes unchanged, and when: along dimensions that are not `_mixed`."""
+
+
+def _mixed(op: Any) -> list[int]:
+    """The dimensions along which an op through which factors go has windows, or takes elements from elsewhere.
+
+    Channels need not be where its layout has them: behind a product of matrices the last dimension counts them, in any layout.
+    """
+    if op.name == "top.Interp":
+        return list(spatial_axes(op.layout, op.results[0].rank))
+    if op.name not in ("top.MaxPool", "top.AvgPool"):
+        return []
+    count = len(op.kernel_shape)
+    windows = zip(op.kernel_shape, op.strides, op.pads[:count], op.pads[count:], strict=True)
+    axes = spatial_axes(op.layout, op.results[0].rank)
+    return [axis for axis, window in zip(axes, windows, strict=True) if window != (1, 1, 0, 0)]
 
 
 def _observe(module: Module, bundles: list[_Bundle], samples: Iterable[Mapping[str, Any]]) -> None:

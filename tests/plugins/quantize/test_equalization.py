@@ -135,6 +135,51 @@ def test_a_tensor_that_a_branch_or_a_loop_takes_is_left_alone(take: Callable[[Gr
     assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
 
 
+def window(*kernel: int, **attributes: Any) -> dict[str, Any]:
+    """Attributes of windows that leave a tensor its sizes, where these are odd."""
+    pads = tuple(size // 2 for size in kernel)
+    return {"kernel_shape": kernel, "pads": (*pads, *pads), **attributes}
+
+
+RESAMPLED = {
+    "one dimension": lambda g, x: g.MaxPool(x, **window(3)),
+    "greatest": lambda g, x: g.MaxPool(x, **window(3, 3)),
+    "of other sizes": lambda g, x: g.MaxPool(x, kernel_shape=(1, 2), strides=(1, 2)),
+    "every other": lambda g, x: g.MaxPool(x, kernel_shape=(1, 1), strides=(1, 2)),
+    "mean": lambda g, x: g.AvgPool(x, **window(1, 3)),
+    "mean of channels last": lambda g, x: g.AvgPool(x, **window(3, 3, layout="NHWC")),
+    "mean of rows": lambda g, x: g.AvgPool(x, **window(3, 1)),
+    "resized": lambda g, x: g.Interp(x, sizes=(6, 2 * CHANNELS), mode="linear"),
+    "moved": lambda g, x: g.Interp(x, sizes=(6, CHANNELS), scales=(1.0, 0.5), coord_mode="asymmetric"),
+}
+ALONG = ("mean of channels last", "mean of rows")
+"""Those that leave the last dimension alone."""
+
+
+def behind_a_product(name: str) -> tuple[Module, list[dict[str, np.ndarray]]]:
+    """What is resampled between two products of matrices, whose channels the last dimension counts."""
+    g = Graph((1, 6, 4) if name == "one dimension" else (1, 2, 6, 4))
+    middle = RESAMPLED[name](g, g.MatMul(g.inputs[0], g.random(4, CHANNELS) * REACH, np.zeros(CHANNELS, np.float32)))
+    count = middle.static_shape[-1]
+    weights = g.random(count, 3) / np.resize(REACH, count)[:, None]
+    return g.done(g.MatMul(middle, weights, g.random(3))), [{"x0": g.random(*g.inputs[0].static_shape)} for _ in range(8)]
+
+
+@pytest.mark.parametrize("name", [name for name in RESAMPLED if name not in ALONG])
+def test_factors_do_not_go_through_what_mixes_the_channels(name: str) -> None:
+    """Windows along the last dimension, where their layout has no channels, took numbers of unlike factors together."""
+    module, samples = behind_a_product(name)
+    assert transload.text.print_module(equalized(module, samples)) == transload.text.print_module(module)
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_factors_go_through_what_takes_each_channel_by_itself(name: str) -> None:
+    module, samples = behind_a_product(name)
+    better = equalized(module, samples)
+    assert sqnr(outputs(module, samples), outputs(better, samples)) > 100
+    assert transload.text.print_module(better) != transload.text.print_module(module)
+
+
 @pytest.mark.parametrize("name", ["Conv", "Add"])
 def test_a_limit_within_an_op_stays_where_it_is_on_samples_not_seen(name: str) -> None:
     g = Graph((1, 4, 6, 6))
