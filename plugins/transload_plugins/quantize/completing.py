@@ -114,8 +114,9 @@ def _rounded(
     if name is None or name in floats or not can_be_quantized(value) or rounded_later(value) is not None:
         return []
     takers = list(value.uses)
-    if len(takers) == 1 and takers[0].name in _CUTS:
-        return []  # its result is rounded, and saturates where that cuts
+    block = op.parent if op is not None else value.owner
+    if len(takers) == 1 and takers[0].name in _CUTS and takers[0].parent is block:
+        return []  # its result is rounded, as those within branches are not, and saturates where that cuts
     type_ = follows(op) if op is not None else None
     if type_ is None:
         if op is not None and moves_of(op) is not None and all(dequantized(each) is not None for each in origins(value)):

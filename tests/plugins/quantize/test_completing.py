@@ -12,7 +12,8 @@ import pytest
 import transload
 from transload.api import at_hub
 from transload.errors import UsageError
-from transload.ir import F32, UI8, Module, QuantType
+from transload.ir import BOOL, F32, I8, UI8, Block, Module, QuantType, Region, TensorType
+from transload.ir.build import Builder
 from transload.quantization import quantize_at_hub
 from transload_converters.tflite.runtime import open_model
 
@@ -124,3 +125,21 @@ def test_what_is_added_to_operators_on_integers_rounds_once_as_they_do(tmp_path:
     made = quantize_at_hub(at_hub(transload.load(tmp_path / "m.onnx")), "uint8", given, {})
     words = {op.name: op.attributes.get("rounding") for op in made.module.ops() if op.name in ("top.Add", "top.MatMul")}
     assert words == {"top.Add": "float32", "top.MatMul": "once"}
+
+
+@pytest.mark.parametrize("inside", ["Relu", "Neg"])
+def test_what_a_branch_alone_takes_is_completed(inside: str) -> None:
+    """A ReLU behind a layer rounds its own result in the layer's place, but not within a branch: the layer stayed float."""
+    g = Graph((5, 4), TensorType((), BOOL))
+    given = g.Cast(g.Cast(g.inputs[0], element=QuantType(I8, F32, (0.03,), (0,))), element=F32)
+    layer = g.MatMul(g.Sigmoid(given), g.random(4, 8), np.zeros(8, np.float32), location="layer")
+    branches = [Region([Block(())]) for _ in range(2)]
+    taking, zeros = (Builder(region.block) for region in branches)
+    taking.emit("top.Yield", taking.emit(f"top.{inside}", layer))
+    zeros.emit("top.Yield", zeros.constant(np.zeros((5, 8), np.float32)))
+    module = g.done(g.builder.create("top.If", [g.inputs[1]], [layer.type], regions=branches).results[0])
+    given_samples = [{"x0": g.random(5, 4), "x1": np.array(number % 2 == 0)} for number in range(4)]
+    made = quantize_at_hub(module, "int8", given_samples, {}).module
+    assert [op.result.quant is not None for op in made.body_of_main if op.name == "top.MatMul"] == [True]
+    wanted, found = (transload.run(each, given_samples[0])["y0"] for each in (module, made))
+    np.testing.assert_allclose(found, wanted, atol=0.05)
