@@ -129,7 +129,8 @@ def _rewritten(rw: Rewriter, product: Product, ranges: Intervals) -> Value | Non
 
 def _by_bytes(rw: Rewriter, product: Product, x: Value, high: list[tuple[int, int]], low: list[tuple[int, int]]) -> Value:
     """`x = 256 * (x >> 8) + (x & 255)`, so its product is that of the high bytes, 256 times, and of the low ones."""
-    top = rw.emit("stablehlo.shift_right_arithmetic", x, filled(rw, x, 8))
+    shift = "logical" if x.element.unsigned else "arithmetic"  # type: ignore[attr-defined]
+    top = rw.emit(f"stablehlo.shift_right_{shift}", x, filled(rw, x, 8))
     bottom = rw.emit("stablehlo.and", x, filled(rw, x, 255))
     highs, lows = _summed(rw, product, top, high, F32), _summed(rw, product, bottom, low, F32)
     return rw.emit("stablehlo.add", rw.emit("stablehlo.multiply", highs, filled(rw, highs, 256)), lows)

@@ -16,8 +16,8 @@ from transload_targets.xla.program import in_stablehlo, written
 
 from tests.targets.xla.xla_programs import dense, program, run, tensor
 
-LIMITS = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767)}
-DTYPES = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16}
+LIMITS = {"i8": (-128, 127), "ui8": (0, 255), "i16": (-32768, 32767), "ui16": (0, 65535), "ui32": (0, 2**32 - 1)}
+DTYPES = {"i8": np.int8, "ui8": np.uint8, "i16": np.int16, "ui16": np.uint16, "ui32": np.uint32}
 
 
 class Cases:
@@ -121,6 +121,22 @@ def test_convolutions(constant: bool, extreme: bool) -> None:
     add(x=("i16", (1, 5, 5, 4)), w=("i8", (3, 3, 1, 4)), out=(1, 3, 3, 4), sum_type="i64", groups=4)
     add(x=("i8", (1, 0, 5, 4)), w=("i8", (1, 3, 4, 5)), out=(1, 0, 3, 5))
     cases.check()
+
+
+@pytest.mark.parametrize("extreme", [False, True])
+@pytest.mark.parametrize("element, weights, sum_type", [
+    ("ui16", (3000, 3), "i32"), ("ui16", (2000, 0), "i64"), ("i16", (3000, -3000), "i32"), ("ui32", (1, 0), "i64")])
+def test_convolutions_by_bytes(element: str, weights: tuple[int, int], sum_type: str, extreme: bool) -> None:
+    """What is too wide for floats is cut into its high and low bytes: the highest bit of unsigned numbers is no sign."""
+    cases, (x, w, y) = Cases(), ((1, 4, 4, 1), (1, 1, 1, 2), (1, 4, 4, 2))
+    left = cases.argument(numbers(np.random.default_rng(7), x, element, extreme), element)
+    right = cases.line(f"stablehlo.constant {dense(np.array(weights).reshape(w), element)}")
+    made = cases.line(
+        f"stablehlo.convolution({left}, {right}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{}} "
+        f"{{batch_group_count = 1 : i64, feature_group_count = 1 : i64}} : ({tensor(x, element)}, {tensor(w, element)}) "
+        f"-> {tensor(y, sum_type)}")
+    cases.results.append((made, tensor(y, sum_type)))
+    assert element_of_products(cases.check()) == ["f32", "f32"]
 
 
 @pytest.mark.parametrize("constant", [True, False])
