@@ -10,12 +10,14 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
+from transload.ir import TensorType, element_type_of
 from transload.text import parse_module
 
 pytest.importorskip("onnxruntime")
 
 from transload_converters.onnx.writer import model_of
 
+from tests.support.graphs import Graph
 from tests.support.hub_text import one_op, tensor
 from tests.support.onnx_out.roundtrip import run_model
 
@@ -59,6 +61,34 @@ def test_convolutions_of_any_integers(of: str, to: str) -> None:
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 4), (3, 4))[:, :, :, ::2, :, :, ::3]
     wanted = np.einsum("ngchwij,gocij->ngohw", windows, w.astype(target).reshape(2, 3, 2, 3, 2)).reshape(2, 6, 3, 5)
     np.testing.assert_array_equal(found, wanted + bias[:, None, None], strict=True)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize(("of", "to", "zero", "taken", "is_one"), [
+    ("i8", "i32", (), (), True), ("ui8", "i32", (1, 1, 1, 1), (1,), True), ("i8", "i32", (1,), None, True),
+    ("ui8", "i16", (), (), True), ("ui8", "ui16", None, None, True), ("i8", "i32", None, (1, 1), True),
+    ("i8", "ui16", None, None, False),  # negative numbers are others there
+    ("i8", "i8", (), None, True), ("ui8", "ui8", None, (), True), ("ui8", "ui16", (), None, False),  # differences that wrap round
+    ("i8", "i32", (2, 1, 1), None, False), ("i8", "i32", (1, 2, 4, 4), None, False),  # by channels, and by elements
+    ("i8", "i32", None, (2, 1, 1), False), ("i8", "i32", None, (1, 2, 1, 1), False), ("i8", "i32", None, (2,), False)])
+def test_zero_points_of_convolutions(
+    of: str, to: str, zero: tuple[int, ...] | None, taken: tuple[int, ...] | None, is_one: bool, is_known: bool,
+) -> None:
+    """ConvInteger takes bytes, and one zero point of each tensor, or of each of the weights' outputs: all else is a Sub."""
+    shapes = {"x": (1, 2, 4, 4), "w": (2, 2, 2, 2), "xz": zero, "wz": taken}
+    arrays = {name: anywhere(of, *shape, seed=len(name)) for name, shape in shapes.items() if shape is not None}
+    inputs = {name: array for name, array in arrays.items() if not is_known or name in "xw"}
+    graph = Graph(*(TensorType(array.shape, element_type_of(array.dtype)) for array in inputs.values()))
+    values = dict(zip(inputs, graph.inputs, strict=True))
+    values |= {name: graph.constant(array) for name, array in arrays.items() if name not in values}
+    element, sums = (element_type_of(dtype_named(each)) for each in (to, "i32"))
+    wide = {name: graph.Cast(values[name], types=[TensorType(array.shape, element)]) for name, array in arrays.items()}
+    x, w = (graph.Sub(wide[name], wide[f"{name}z"]) if f"{name}z" in wide else wide[name] for name in "xw")
+    module = graph.done(graph.Conv(x, w, kernel_shape=(2, 2), pads=(1, 0, 0, 1), types=[TensorType((1, 2, 4, 4), sums)]))
+    named = {f"x{place}": array for place, array in enumerate(inputs.values())}
+    model = model_of(transload.lower(module, "onnx"))
+    assert is_one == ("ConvInteger" in {node.op_type for node in model.graph.node})
+    np.testing.assert_array_equal(run_model(model, named)[0], transload.run(module, named)["y0"], strict=True)
 
 
 def raised(base: int, exponent: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import I8, I32, I64, UI8, IntegerType, Value
+from transload.ir import I8, I16, I32, I64, UI8, IntegerType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.tables import arange, need_place
 
@@ -104,10 +104,10 @@ def _as_bytes(rw: Rewriter, x: Value, channels: bool = False) -> tuple[Value, Va
             if stored is not None and taken is not None:
                 return stored, taken
         return None
-    if x.op is not None and x.op.name == "onnx.Sub":
+    if x.op is not None and x.op.name == "onnx.Sub" and _holds_differences(x.element):
         first, zero_point = x.op.operands
         stored = _bytes_of(first)
-        if stored is None:
+        if stored is None or not _is_zero_point(zero_point, stored, channels):
             return None
         if zero_point.op is not None and zero_point.op.name == "onnx.Constant":
             taken = _constant_of(rw, zero_point.op.attributes["value"].numpy(), stored.element)
@@ -118,11 +118,25 @@ def _as_bytes(rw: Rewriter, x: Value, channels: bool = False) -> tuple[Value, Va
     return None if stored is None else (stored, None)
 
 
+def _holds_differences(element: Type) -> bool:
+    """Whether differences of bytes are right in a type, as far as sums of 32 bits tell."""
+    return isinstance(element, IntegerType) and (element.width >= 32 or element == I16)
+
+
+def _is_zero_point(zero: Value, stored: Value, channels: bool) -> bool:
+    """Whether it is one number for all of a tensor, or, with `channels`, one for each place of its first dimension."""
+    shape, of = zero.known_shape, stored.tensor_type.shape
+    if shape is None or of is None or len(shape) > len(of):
+        return False
+    return math.prod(shape) == 1 or (channels and shape == (of[0], *(1,) * (len(of) - 1)))
+
+
 def _bytes_of(x: Value) -> Value | None:
-    """Numbers of 8 bits, or those that wider ones were cast from; None where they are none."""
-    if getattr(x.element, "width", 0) != 8 and x.op is not None and x.op.name == "onnx.Cast":
-        x = x.op.operands[0]
-    return x if getattr(x.element, "width", 0) == 8 else None
+    """Numbers of 8 bits, or those that wider ones were cast from and are; None where they are none."""
+    if x.op is not None and x.op.name == "onnx.Cast" and isinstance(x.element, IntegerType) and x.element.width > 8:
+        given = x.op.operands[0]
+        x = given if given.element == UI8 or not x.element.unsigned else x
+    return x if x.element in (I8, UI8) else None
 
 
 def _constant_of(rw: Rewriter, numbers: np.ndarray, kind: Any) -> Value | None:
