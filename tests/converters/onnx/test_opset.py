@@ -35,7 +35,7 @@ CASES: dict[str, tuple[list[Any], dict[str, Any], int]] = {
 }
 
 
-@pytest.mark.parametrize("opset", [13, 17])
+@pytest.mark.parametrize("opset", range(13, 21))
 @pytest.mark.parametrize("name", CASES)
 def test_operators_that_changed_are_written_as_they_were(name: str, opset: int) -> None:
     nodes, constants, since = CASES[name]
@@ -72,3 +72,12 @@ def test_quantized_models_are_of_the_opset_that_onnxruntime_optimizes(examples: 
     assert transload.lower(quantized, "onnx", form="qdq").attributes["onnx.opset"] == {"ai.onnx": opset}
     assert transload.lower(quantized, "onnx", opset=21, form="qdq").attributes["onnx.opset"] == {"ai.onnx": 21}
     assert transload.lower(model, "onnx").attributes["onnx.opset"]["ai.onnx"] != 20
+
+
+def test_a_quantized_model_of_what_came_later_is_of_that_opset_too() -> None:
+    """Its normalization by groups is written by other operators, in the words of the opset."""
+    weights = {"w": G.standard_normal((6, 6, 1, 1)).astype(np.float32)} | CASES["group norm"][1]
+    nodes = [node("Conv", ["x", "w"], ["c"]), node("GroupNormalization", ["c", "g", "b"], ["y"], num_groups=2)]
+    model = transload.legalize(read_model(make_model(nodes, X, ["y"], weights, opset=21)))
+    quantized = transload.quantize(model, "int8", [X], islands="none")
+    assert transload.lower(quantized, "onnx", form="qdq").attributes["onnx.opset"] == {"ai.onnx": 20}

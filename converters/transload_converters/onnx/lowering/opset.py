@@ -36,9 +36,8 @@ def set_opset(module: Module, opset: int = 0) -> bool:
     elif not OLDEST <= opset <= OPSET_WRITTEN:
         raise UsageError(f"option opset is to be {opset}, and {OLDEST} to {OPSET_WRITTEN} can be written",
                          hint="0 is the one that runs best")
-    for op in list(module.walk()):
-        if op.dialect == "onnx" and opset < OPSET_WRITTEN:
-            _write_older(op, opset)
+    if opset < OPSET_WRITTEN:
+        _write_older(module, opset)
     findings = merge_findings([each for op in module.walk() if op.dialect == "onnx" for each in _unknown(op, opset)])
     if findings:
         raise ConversionError(f"the model cannot be written in opset {opset} of ONNX", findings)
@@ -58,23 +57,33 @@ def _usual(module: Module) -> int:
     return QUANTIZED
 
 
-def _write_older(op: Op, opset: int) -> None:
-    """Replace an operator that is younger than an opset, or change it to what it was then."""
-    name = op.name.removeprefix("onnx.")
-    if name.startswith("Reduce") and name != "ReduceSum" and opset < 18:
-        axes = constant_of(op.operands[1]) if len(op.operands) > 1 else None
-        if axes is not None:
-            op.operands = op.operands[:1]
-            op.attributes["axes"] = tuple(int(axis) for axis in axes.numpy().reshape(-1))
-    _forget_defaults(op, name, opset)
-    if name in _OTHERWISE and opset < _OTHERWISE[name][0]:
-        assert op.parent is not None
-        builder = Builder(op.parent, op, part_location(op.location, op.name))
-        op.replace_with([_OTHERWISE[name][1](op, builder)])
+def _write_older(module: Module, opset: int) -> None:
+    """Replace operators that are younger than an opset, then change all, those in their places too, to what they were then."""
+    operators = {op: op.name.removeprefix("onnx.") for op in module.walk() if op.dialect == "onnx"}
+    for op, name in operators.items():
+        if name in _OTHERWISE and opset < _OTHERWISE[name][0]:
+            assert op.parent is not None
+            builder = Builder(op.parent, op, part_location(op.location, op.name))
+            op.replace_with([_OTHERWISE[name][1](op, builder)])
+    for op in module.walk():
+        if op.dialect == "onnx":
+            _take_axes(op, opset)
+            _forget_defaults(op, opset)
 
 
-def _forget_defaults(op: Op, name: str, opset: int) -> None:
+def _take_axes(op: Op, opset: int) -> None:
+    """Make the operand that says along which axes an operator reduces an attribute, as it was before opset 18."""
+    if not op.name.startswith("onnx.Reduce") or op.name == "onnx.ReduceSum" or opset >= 18:
+        return
+    axes = constant_of(op.operands[1]) if len(op.operands) > 1 else None
+    if axes is not None:
+        op.operands = op.operands[:1]
+        op.attributes["axes"] = tuple(int(axis) for axis in axes.numpy().reshape(-1))
+
+
+def _forget_defaults(op: Op, opset: int) -> None:
     """Leave out attributes that an opset does not have where they say what is meant without them."""
+    name = op.name.removeprefix("onnx.")
     newest, schema = schema_of(name, OPSET_WRITTEN), schema_of(name, opset)
     if newest is None or schema is None:
         return
@@ -102,10 +111,11 @@ def _mish(op: Op, rw: Builder) -> Value:
 
 
 def _centred(rw: Builder, x: Value, axes: tuple[int, ...], epsilon: float) -> Value:
-    """Numbers less their mean over some dimensions, over the root of their variance; by operators of all opsets."""
+    """Numbers less their mean over some dimensions, over the root of their variance."""
     shape = tuple(1 if axis in axes else size for axis, size in enumerate(x.static_shape))
-    away = emit(rw, "Sub", x, emit(rw, "ReduceMean", x, shape=shape, axes=axes))
-    variance = emit(rw, "ReduceMean", emit(rw, "Mul", away, away), shape=shape, axes=axes)
+    along = ints(rw, axes)
+    away = emit(rw, "Sub", x, emit(rw, "ReduceMean", x, along, shape=shape))
+    variance = emit(rw, "ReduceMean", emit(rw, "Mul", away, away), along, shape=shape)
     root = emit(rw, "Sqrt", emit(rw, "Add", variance, scalar(rw, epsilon, x.element)))
     return emit(rw, "Div", away, root, shape=x.static_shape)
 
