@@ -55,6 +55,22 @@ def test_what_an_opset_lacks_is_told() -> None:
         transload.lower(quantized, "onnx", opset=17, form="qdq")
 
 
+@pytest.mark.parametrize(("of", "given", "opset", "lack", "newer"), [
+    (node("ScatterND", ["x", "i", "u"], ["y"], reduction="add"), np.float32, 15, "does not have its attribute 'reduction'", 16),
+    (node("ScatterND", ["x", "i", "u"], ["y"], reduction="max"), np.float32, 17, "reduction is 'max'", 18),
+    (node("Add", ["x", "x"], ["y"]), np.int16, 13, "takes no int16 in opset 13", 14),
+    (node("Cast", ["x"], ["y"], to=onnx.TensorProto.INT4), np.float32, 17, "gives no int4 in opset 17", 21),
+    (node("BitwiseNot", ["x"], ["y"]), np.int32, 13, "opset 13 does not have it", 18)])
+def test_what_an_opset_lacks_is_told_with_one_that_has_it(of: Any, given: Any, opset: int, lack: str, newer: int) -> None:
+    constants = {"i": np.array([[0]]), "u": np.ones((1, 3), given)} if len(of.input) > 2 else {}
+    hub = transload.legalize(read_model(make_model([of], {"x": np.ones((2, 3), given)}, ["y"], constants, opset=21)))
+    with pytest.raises(ConversionError) as told:
+        transload.lower(hub, "onnx", opset=opset)
+    (finding,) = told.value.findings
+    assert lack in finding.why and f"--option opset={newer}`" in finding.hint
+    assert transload.lower(hub, "onnx", opset=newer).attributes["onnx.opset"] == {"ai.onnx": newer}
+
+
 @pytest.mark.parametrize("opset", [-1, 12, 22])
 def test_an_opset_that_is_not_written_is_a_mistake_in_the_call(opset: int, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="13 to 21 can be written"):

@@ -149,24 +149,43 @@ _OTHERWISE: dict[str, tuple[int, Callable[[Op, Builder], Value]]] = {
 """Operators that are written by others in opsets before the one here."""
 
 
+_LATER_WORDS = {
+    "ScatterElements": ("reduction", {"max": 18, "min": 18}), "ScatterND": ("reduction", {"max": 18, "min": 18}),
+    "Pad": ("mode", {"wrap": 19}), "Resize": ("coordinate_transformation_mode", {"half_pixel_symmetric": 19})}
+"""Attributes whose words came later than they themselves, and in which opsets; schemas do not say so."""
+
+
 def _unknown(op: Op, opset: int) -> Iterator[Finding]:
-    """What of an operator an opset has no word for."""
-    name, where = op.name.removeprefix("onnx."), (op.origin,) if op.origin else ()
+    """What of an operator an opset has no word for, and the next opset that has one."""
+    name = op.name.removeprefix("onnx.")
     if name in ("NoValue", "Yield") or name.startswith("com.microsoft."):
         return
+    lack = _lack(op, name, opset)
+    if lack:
+        newer = next((each for each in range(opset + 1, OPSET_WRITTEN) if not _lack(op, name, each)), OPSET_WRITTEN)
+        hint = f"opset {newer} has it: `--option opset={newer}`" if opset < OPSET_WRITTEN else ""
+        yield Finding(op.name, lack, (op.origin,) if op.origin else (), hint)
+
+
+def _lack(op: Op, name: str, opset: int) -> str:
+    """What an operator asks for that an opset does not have; "" where it has all of it."""
     schema = schema_of(name, opset)
     if schema is None or schema.since_version > opset:
-        yield Finding(op.name, f"opset {opset} does not have it", where, "a newer opset has it: `--option opset=21`")
-        return
+        return f"opset {opset} does not have it"
     more = sorted(key for key in op.attributes if key not in schema.attributes and name != "Constant")
     if more:
-        yield Finding(op.name, f"opset {opset} does not have its attribute {more[0]!r}", where)
+        return f"opset {opset} does not have its attribute {more[0]!r}"
+    key, words = _LATER_WORDS.get(name, ("", {}))
+    word = str(op.attributes.get(key, ""))
+    if opset < words.get(word, 0):
+        return f"its {key} is {word!r}, which opset {opset} does not have"
     if len(op.operands) > schema.max_input:
-        yield Finding(op.name, f"takes {len(op.operands)} operands, and {schema.max_input} in opset {opset}", where)
-        return
-    for place, value in enumerate(op.operands):
-        formal = schema.inputs[min(place, len(schema.inputs) - 1)]
-        word = type_word(getattr(value.element, "storage", value.element)) if isinstance(value.type, TensorType) else ""
-        if word and f"tensor({word})" not in formal.types:
-            yield Finding(op.name, f"takes no {word} in opset {opset}", where)
-            return
+        return f"takes {len(op.operands)} operands, and {schema.max_input} in opset {opset}"
+    given = () if name == "Constant" else op.results  # whose type those tell that take it
+    for verb, values, formals in (("takes", op.operands, schema.inputs), ("gives", given, schema.outputs)):
+        for place, value in enumerate(values):
+            formal = formals[min(place, len(formals) - 1)]
+            of = type_word(getattr(value.element, "storage", value.element)) if isinstance(value.type, TensorType) else ""
+            if of and f"tensor({of})" not in formal.types:
+                return f"{verb} no {of} in opset {opset}"
+    return ""
