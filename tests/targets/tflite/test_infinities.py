@@ -22,11 +22,11 @@ from transload_hub.functions import erfc
 INF, NAN, LAST = np.inf, np.nan, float(np.finfo(np.float32).max)
 
 
-def found(build: Callable, *rows: list[float]) -> np.ndarray:
+def found(build: Callable, *rows: list[float], reference: bool = True) -> np.ndarray:
     """What LiteRT computes of vectors."""
     arrays = [np.array(row, np.float32) for row in rows]
     made = network(build, *(TensorType(array.shape, F32) for array in arrays))
-    return run_litert(serialize(transload.lower(made, "tfl")), arrays)[0]
+    return run_litert(serialize(transload.lower(made, "tfl")), arrays, reference)[0]
 
 
 @pytest.mark.parametrize(("op", "wanted"), [
@@ -44,6 +44,16 @@ def test_of_two(op: str, wanted: list[float]) -> None:
 def test_of_rows(mode: str, row: list[float], wanted: float) -> None:
     np.testing.assert_array_equal(
         found(lambda b, x: b.emit("top.Reduce", x, axes=(0,), keepdims=True, mode=mode), row), np.float32([wanted]))
+
+
+@pytest.mark.parametrize(("row", "wanted"), [
+    ([-INF, -INF], -LAST), ([INF, 1], LAST), ([INF, INF], LAST), ([INF, -INF], LAST), ([1, -INF], 1), ([-LAST, -INF], -LAST),
+    ([1000, 1000], 1000 + np.log(2)), ([NAN, 1], NAN), ([NAN, INF], NAN)])
+@pytest.mark.parametrize("reference", [True, False])
+def test_logarithms_of_sums_of_powers(row: list[float], wanted: float, reference: bool) -> None:
+    """Of an infinity less itself there is no number: the greatest is taken off as the last finite one, at which ADD ends, too."""
+    made = found(lambda b, x: b.emit("top.Reduce", x, axes=(0,), keepdims=True, mode="ReduceLogSumExp"), row, reference=reference)
+    np.testing.assert_allclose(made, np.float32([wanted]))
 
 
 @pytest.mark.parametrize(("mode", "place"), [("ArgMax", 2), ("ArgMin", 1)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import ml_dtypes
 import numpy as np
 
 from transload.errors import Unsupported
@@ -13,7 +14,7 @@ from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.scales import quantize_float32
 
-from .common import axes_of, constant, emit, int32, ints, is_narrow, need_rounding, quant, reshape, retyped, static_shape
+from .common import axes_of, constant, emit, int32, ints, is_narrow, need_rounding, quant, real, reshape, retyped, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.reduce import Arg, Reduce
@@ -96,10 +97,16 @@ def reduce(op: Reduce, rw: Rewriter) -> Value | None:
 
 
 def _log_sum_exp(op: Reduce, rw: Rewriter, value: Value, axes: tuple[int, ...]) -> Value:
-    """The logarithm of the sum of exponentials, of what is left of the greatest number."""
+    """The logarithm of the sum of exponentials, of what is left of the greatest number.
+
+    An infinity less itself would be no number. The last finite one takes its place: what is left is either nothing, or infinite
+    still, and the sum with it ends where ADD does.
+    """
     shape = tuple(1 if axis in axes else size for axis, size in enumerate(static_shape(value)))
     over = ints(rw, *axes)
+    last = float(ml_dtypes.finfo(dtype_of(value.element)).max)
     most = emit(rw, "reduce_max", value, over, like=value, shape=shape, keep_dims=True)
+    most = emit(rw, "minimum", emit(rw, "maximum", most, real(rw, -last, most), like=most), real(rw, last, most), like=most)
     powers = emit(rw, "exp", emit(rw, "sub", value, most, like=value), like=value)
     total = emit(rw, "sum", powers, over, like=value, shape=shape, keep_dims=True)
     made = emit(rw, "add", emit(rw, "log", total, like=total), most, like=total)
