@@ -71,3 +71,14 @@ def test_the_two_16_bit_floats_meet_in_f32() -> None:
     for dialect in ("top", "tosa"):
         found = transload.run(transload.lower(module, dialect), {"x0": x, "x1": y})
         np.testing.assert_array_equal(next(iter(found.values())), [True, True])
+
+
+@pytest.mark.parametrize("base", ["logaddexp", "logaddexp2"])
+def test_logarithms_of_sums_of_infinities_are_these(base: str) -> None:
+    """Of two infinities alike there is no difference; PyTorch gives the infinity."""
+    inf, nan = np.inf, np.nan
+    left, right = np.array([[-inf, inf, inf, -inf, nan, 1], [-inf, inf, -inf, 2, inf, -inf]], np.float32)
+    want = np.array([-inf, inf, inf, 2, nan, 1], np.float32)
+    other = t(6, values=tuple(right.tolist()), constant=True)
+    for found in _made(f"{base}.default", left, t(6), other, result=want):
+        np.testing.assert_array_equal(found, want)

@@ -329,11 +329,13 @@ def copysign(call: Call, rw: Rewriter) -> Value:
 
 @TABLE("logaddexp.default", "logaddexp2.default", rounded="once")
 def logaddexp(call: Call, rw: Rewriter) -> Value:
-    """The logarithm of a sum of powers."""
+    """The logarithm of a sum of powers; of two infinities alike, of which there is no difference, the infinity."""
     a, b = pair(call, rw, call.element)
     scale = 1.0 if call.base == "logaddexp" else math.log(2.0)
     high = rw.emit("top.Max", a, b)
-    apart = rw.emit("top.Neg", rw.emit("top.Abs", rw.emit("top.Sub", a, b)))
+    same = rw.emit("top.Compare", a, b, mode="Equal")
+    distance = rw.emit("top.Neg", rw.emit("top.Abs", rw.emit("top.Sub", a, b)))
+    apart = rw.emit("top.Where", same, number_like(rw, 0, call.element), distance)
     more = rw.emit("top.Log1p", rw.emit("top.Exp", rw.emit("top.MulConst", apart, const_val=scale)))
     return rw.emit("top.Add", high, rw.emit("top.MulConst", more, const_val=1.0 / scale))
 
