@@ -44,10 +44,18 @@ def coordinates(op: Interp, i: int, size: int) -> Array:
         return scaled(place + 0.5).astype(np.float64)
     if mode == "pytorch_half_pixel" and count == 1:
         return np.zeros(1)
-    centre = (scaled(place + 0.5) - np.float32(0.5)).astype(np.float64)
     if mode == "half_pixel_symmetric" and op.scales is not None:
-        return centre + size / 2 * (1 - count / (size * op.scales[i]))
-    return centre
+        return _symmetric(place, size, count, np.float32(op.scales[i]))
+    return (scaled(place + 0.5) - np.float32(0.5)).astype(np.float64)
+
+
+def _symmetric(place: Array, size: int, count: int, scale: np.float32) -> Array:
+    """Where places lie by the centres of pixels, moved so that what rounding left out of the size is missing on both sides.
+
+    As onnxruntime has it: how far they are moved, and the whole, are rounded to float32, and nothing between.
+    """
+    moved = np.float32(size / 2) * (1 - np.float32(count) / (np.float32(size) * scale))
+    return (float(moved) + (place + 0.5) / float(scale) - 0.5).astype(np.float32).astype(np.float64)
 
 
 _ROUND: dict[str, Callable[[Array], Array]] = {

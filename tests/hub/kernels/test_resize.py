@@ -47,11 +47,11 @@ def test_tf_half_pixel_for_nn(run_op, onnx_op, rng, sizes):
     np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("scale", [0.4, 0.9, 1.3, 1.7, 57 / 34, 82 / 26])
-@pytest.mark.parametrize("coord_mode", ["asymmetric", "half_pixel", "pytorch_half_pixel"])
+@pytest.mark.parametrize("scale", [0.4, 0.7, 0.9, 1.3, 1.7, 2.5, 57 / 34, 82 / 26])
+@pytest.mark.parametrize("coord_mode", ["asymmetric", "half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"])
 @pytest.mark.parametrize("nearest_mode", ["floor", "ceil"])
 def test_nearest_with_scales_rounds_as_the_runtime(run_op, onnx_op, scale, coord_mode, nearest_mode):
-    for size in (13, 26, 34):
+    for size in (5, 13, 26, 34):
         x = np.arange(size, dtype=np.float32).reshape(1, 1, size, 1)
         scales = np.array([1, 1, scale, 1], np.float32)
         attributes = {"mode": "nearest", "nearest_mode": nearest_mode}
