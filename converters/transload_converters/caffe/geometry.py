@@ -15,8 +15,8 @@ from transload.ir import Op
 from transload.ir.locations import location_names
 
 __all__ = [
-    "Windows", "axis_of", "conv_sizes", "conv_windows", "deconv_sizes", "fail", "flattened", "outputs_of", "pool_windows",
-    "prior_counts", "reshaped", "slices", "upsampled",
+    "Windows", "axis_of", "boxes_kept", "conv_sizes", "conv_windows", "deconv_sizes", "fail", "flattened", "outputs_of",
+    "pool_windows", "prior_counts", "reshaped", "slices", "upsampled",
 ]
 
 Shape = tuple[int, ...]
@@ -244,3 +244,16 @@ def prior_counts(op: Any) -> tuple[list[float], int]:
     return ratios, len(ratios) * n_min + n_max
 
 
+def boxes_kept(op: Any, n_priors: int) -> int:
+    """How many boxes of an image DetectionOutput keeps at most: `keep_top_k`, or, without it, `top_k` of each class."""
+    kept, top = op.keep_top_k, op.attribute("top_k") or -1
+    if kept == -1 and top > 0:
+        classes = op.num_classes or 0
+        labels = classes - (0 <= op.background_label_id < classes)
+        kept = max(labels, 1) * min(top, n_priors)
+    elif kept == -1:
+        fail(op, "neither keep_top_k nor nms_param's top_k says how many boxes to keep, and shapes are static here",
+             "say one of them")
+    if not 0 < kept < 1 << 20:
+        fail(op, f"keeps {kept:,} boxes: keep_top_k says how many, from 1 to {(1 << 20) - 1:,}")
+    return int(kept)

@@ -11,6 +11,7 @@ from typing import Any
 
 from .geometry import (
     axis_of,
+    boxes_kept,
     conv_sizes,
     conv_windows,
     deconv_sizes,
@@ -437,13 +438,7 @@ def _priors(op: Any, shapes: Shapes) -> Shapes:
 
 @_rule("DetectionOutput")
 def _detections(op: Any, shapes: Shapes) -> Shapes:
-    kept = op.keep_top_k
-    if kept == -1:
-        kept = op.attribute("top_k") or -1
-    if not 0 < kept < 1 << 20:
-        fail(op, "neither keep_top_k nor nms_param's top_k says how many boxes to keep, and shapes are static here",
-             "say one of them")
-    return [(1, 1, shapes[0][0] * kept, 7)]
+    return [(1, 1, shapes[0][0] * boxes_kept(op, math.prod(shapes[2]) // 8), 7)]
 
 
 @_rule("Proposal")

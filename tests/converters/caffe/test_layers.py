@@ -22,6 +22,7 @@ from tests.support.caffe_layers.measure import FORMATS, NEAR, op_of
 
 CASES = all_cases()
 EVERY = 14
+RNG = np.random.default_rng(0)
 SAMPLE = sorted(
     {id(case): case for case in [*CASES[::EVERY], *(next(group) for _, group in groupby(CASES, op_of))]}.values(),
     key=lambda case: case.name)
@@ -131,6 +132,25 @@ def test_boxes_of_no_size(sizes: str) -> None:
                     x=(1, 1, 6, 6))
     with pytest.raises(ReadError, match="must be positive"):
         transload.load(text=text, format="caffe")
+
+
+@pytest.mark.parametrize(("said", "classes", "rows"), [
+    ("", 3, 2 * 4), ("keep_top_k: -1 background_label_id: -1", 3, 3 * 4), ("background_label_id: 7", 2, 2 * 4),
+    ("keep_top_k: 5", 3, 5), ("nms_param { top_k: 100 }", 3, 2 * 6)])
+def test_boxes_are_counted_for_each_class_where_not_all_together(said: str, classes: int, rows: int) -> None:
+    """SSD's default keeps what each class has left of its top_k; apart from each other, all of these are left."""
+    lefts = np.arange(6, dtype=np.float32) * 0.125
+    boxes = np.stack([lefts, lefts, lefts + 0.0625, lefts + 0.0625], axis=1).reshape(-1)
+    inputs = {
+        "l": np.zeros((1, 24), np.float32), "c": RNG.permutation(np.linspace(0.1, 0.9, 6 * classes)).astype(np.float32)[None],
+        "p": np.stack([boxes, np.ones(24, np.float32)])[None]}
+    nms = "" if "nms_param" in said else "nms_param { top_k: 4 }"
+    text = net_text(
+        f'layer {{ name: "o" type: "DetectionOutput" bottom: "l" bottom: "c" bottom: "p" top: "y" detection_output_param {{ '
+        f"num_classes: {classes} {nms} {said} }} }}", **{name: value.shape for name, value in inputs.items()})
+    for dialect in ("top", "tosa"):
+        (found,) = transload.run(transload.lower(transload.load(text=text, format="caffe"), dialect), inputs).values()
+        assert found.shape == (1, 1, rows, 7) and (found[..., 2] > 0).all()
 
 
 @pytest.mark.parametrize("said", ["ratio: 0", "ratio: -1", "ratio: nan", "scale: -1", "scale: inf"])

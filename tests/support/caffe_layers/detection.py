@@ -100,7 +100,9 @@ def detection_output(p: Mapping[str, Any], bottoms: Arrays, blobs: Arrays, n_top
     scores = confidences.reshape(batch, len(corners), classes)
     nms = p.get("nms_param", {})
     kept = p.get("keep_top_k", -1)
-    kept = nms["top_k"] if kept == -1 else kept
+    if kept == -1:  # all that the race of each class has left, which top_k counts of by itself
+        labels = sum(label != p.get("background_label_id", 0) for label in range(classes))
+        kept = labels * min(nms["top_k"], len(corners))
     least = p.get("confidence_threshold", -math.inf)
     made = []
     for n in range(batch):

@@ -17,7 +17,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.suppression import DROPPED, race
 
-from ..geometry import prior_counts
+from ..geometry import boxes_kept, prior_counts
 from .common import CaffeTable, cast, flags, joined, number, permute, reshape, shape_of, slab
 
 __all__ = ["TABLE", "above", "centred", "columns", "kept_rows", "picked", "raced"]
@@ -81,7 +81,7 @@ def detection_output(op: Any, rw: Rewriter) -> Value:
     if not labels:
         raise Unsupported("has no class but the background")
     top = op.attribute("top_k") or -1
-    kept = op.keep_top_k if op.keep_top_k != -1 else top
+    kept = boxes_kept(op, n_priors)
     candidates = min(top, n_priors) if top > 0 else n_priors
     steps = min(candidates, kept)
     offsets = permute(rw, reshape(rw, locations, (batch, n_priors, sets, 4)), (0, 2, 1, 3))
