@@ -34,7 +34,7 @@ from .signatures import ALIASES
 __all__ = ["build", "output_names", "value_names"]
 
 _SEVERAL = ("Convolution", "Deconvolution")
-"""Layers that do the same with each of their bottoms: an op for each."""
+"""Layers that do the same with each of their bottoms, of one shape: an op for each, with the same blobs."""
 _SEVERAL_MOST = 64
 
 
@@ -174,8 +174,18 @@ class _Builder:
         if len(bottoms) != len(layer.tops) or len(bottoms) > _SEVERAL_MOST:
             self._wrong(what, f"has {len(bottoms)} bottoms and {len(layer.tops)} tops", layer.name)
             return []
-        made = [self._declared(layer, declared, [bottom], [top], what) for bottom, top in zip(bottoms, tops, strict=True)]
-        return [op for op in made if op is not None]
+        shapes = {type_.shape for type_ in (bottom.type for bottom in bottoms)
+                  if isinstance(type_, TensorType) and type_.shape is not None}
+        if len(shapes) > 1:
+            self._wrong(what, f"has bottoms of several shapes: {', '.join(map(str, map(list, sorted(shapes))))}", layer.name)
+            return []
+        first = self._declared(layer, declared, bottoms[:1], tops[:1], what)
+        if first is None:
+            return []
+        blobs, types = first.operands[1:], [result.type for result in first.results]
+        return [first, *(
+            self.block.append(Op(first.name, [bottom, *blobs], types, dict(first.attributes), (), top))
+            for bottom, top in zip(bottoms[1:], tops[1:], strict=True))]
 
     def _attributes(self, layer: Layer, names: list[str]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -194,7 +204,7 @@ class _Builder:
                 f"layer {layer.name!r} ({layer.type}) has {', '.join(layer.unknown)}, which it does not take: left out")
         name = f"caffe.{declared.type}"
         location = FusedLocation(tuple(tops)) if len(tops) > 1 else tops[0] if tops else layer.name
-        results = self._n_results(declared, layer, what)
+        results = self._n_results(declared, len(tops), layer, what)
         probe = Op(name, self._places(declared, bottoms, attributes), [TensorType(None, F32)] * max(results, 0), attributes, (),
                    location)
         try:
@@ -234,9 +244,8 @@ class _Builder:
         self._wrong(what, why, layer.name)
         return False
 
-    def _n_results(self, declared: Signature, layer: Layer, what: str) -> int:
-        """How many results the op has: as many as the layer has tops; -1 where it cannot have so many."""
-        given = len(layer.tops)
+    def _n_results(self, declared: Signature, given: int, layer: Layer, what: str) -> int:
+        """How many results the op has: as many as tops are given; -1 where it cannot have so many."""
         if any(word.endswith("*") for word in declared.results):
             return given if given else -1 + 0 * self._refuse(what, "has no tops", layer)
         least = sum(not word.endswith("?") for word in declared.results)

@@ -45,6 +45,22 @@ def test_inputs_in_all_styles(tmp_path: Path, said: str) -> None:
     np.testing.assert_allclose(output_of(module, x=X), EXPECTED, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["Convolution", "Deconvolution"])
+def test_a_layer_of_several_bottoms_is_an_op_for_each(tmp_path: Path, kind: str) -> None:
+    layer = CONV.replace('bottom: "x" top: "c"', 'bottom: "x" bottom: "y" top: "c" top: "d"').replace("Convolution", kind)
+    weight = WEIGHT if kind == "Convolution" else WEIGHT.transpose(1, 0, 2, 3)
+    module = transload.load(write_net(tmp_path, net_text(layer, x=X.shape, y=X.shape), {"c": [weight, BIAS]}))
+    assert [op.name for op in module.ops()].count("caffe.Blob") == 2
+    found = transload.run(module, {"x": X, "y": 2 * X})
+    bias = BIAS[:, None, None]
+    np.testing.assert_allclose(found["c"], EXPECTED, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found["d"], 2 * (EXPECTED - bias) + bias, rtol=1e-5, atol=1e-5)
+    bare = load_text(net_text(layer, x=X.shape, y=X.shape))
+    assert "the weights of 1 layers are missing (c)" in bare.notes[0]
+    with pytest.raises(ReadError, match="has bottoms of several shapes"):
+        load_text(net_text(layer, x=X.shape, y=(1, 3, 5, 5)))
+
+
 def test_any_shape_can_be_asked_for(tmp_path: Path) -> None:
     path = write_net(tmp_path, net_text(CONV, x=(64, 3, 8, 8)), {"c": [WEIGHT, BIAS]})
     assert str(transload.load(path, inputs={"x": (1, 3, 4, 4)}).outputs["c"]) == "tensor<1x2x4x4xf32>"
