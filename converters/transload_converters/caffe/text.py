@@ -48,12 +48,15 @@ _CLOSES = {"{": "}", "<": ">"}
 
 @dataclass
 class Entry:
-    """A field as it stands in a file: `value` is a token's text, or a list of entries where the field is a message."""
+    """A field as it stands in a file: `value` is a token's text, or a list of entries where the field is a message.
+
+    `raw` are the bytes that quotes stand for, None where there are none.
+    """
 
     name: str
     value: str | list[Entry]
     line: int
-    quoted: bool = False
+    raw: bytes | None = None
 
 
 def parse(data: memoryview, where: str) -> list[Entry]:
@@ -68,14 +71,14 @@ class _Parser:
         self.where = where
         self.line = 1
         self.tokens = self._tokens(data)
-        self.kind, self.token = "", ""
+        self.kind, self.token, self.content = "", "", b""
         self.advance()
 
     def fail(self, why: str, line: int | None = None) -> ReadError:
         return ForeignContent(
             f"{self.where}:{line or self.line}: {why}", hint="the file is damaged, or no network in text format")
 
-    def _tokens(self, data: bytes) -> Iterator[tuple[str, str]]:
+    def _tokens(self, data: bytes) -> Iterator[tuple[str, bytes]]:
         at = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         while at < len(data):
             found = _TOKEN.match(data, at)
@@ -87,11 +90,12 @@ class _Parser:
             if kind == "line":
                 self.line += 1
             elif kind != "blank":
-                yield kind, found[0].decode("utf-8", "backslashreplace")
-        yield "end", ""
+                yield kind, found[0]
+        yield "end", b""
 
     def advance(self) -> None:
-        self.kind, self.token = next(self.tokens)
+        self.kind, self.content = next(self.tokens)
+        self.token = self.content.decode("utf-8", "backslashreplace")
 
     def message(self) -> list[Entry]:
         """The fields of the outermost message."""
@@ -157,9 +161,10 @@ class _Parser:
         if self.kind == "text":
             pieces = []
             while self.kind == "text":  # texts in a row are one
-                pieces.append(_unescaped(self.token[1:-1]))
+                pieces.append(_unescaped(self.content[1:-1]))
                 self.advance()
-            return Entry(name, "".join(pieces), line, quoted=True)
+            raw = b"".join(pieces)
+            return Entry(name, _decoded(raw), line, raw)
         sign = ""
         if self.kind == "minus":
             sign = "-"
@@ -171,20 +176,32 @@ class _Parser:
         return entry
 
 
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)")
-_PLAIN_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_ESCAPE = re.compile(
+    rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{4}|U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|.)", re.DOTALL)
+_PLAIN_ESCAPES = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 
 
-def _unescaped(text: str) -> str:
-    def one(found: re.Match[str]) -> str:
+def _unescaped(text: bytes) -> bytes:
+    """The bytes that a quoted text stands for: escapes are bytes, of UTF-8 where they are to be text, or name a character."""
+    def one(found: re.Match[bytes]) -> bytes:
         code = found[1]
-        if code[0] == "x" and len(code) > 1:
-            return chr(int(code[1:], 16))
-        if code[0] in "01234567":
-            return chr(int(code, 8) & 0xFF)
+        if len(code) > 1 and code[:1] in b"uU":
+            return chr(int(code[1:], 16)).encode("utf-8", "surrogatepass")
+        if len(code) > 1 and code[:1] == b"x":
+            return bytes((int(code[1:], 16),))
+        if code[:1] in b"01234567":
+            return bytes((int(code, 8) & 0xFF,))
         return _PLAIN_ESCAPES.get(code, code)
 
-    return _ESCAPE.sub(one, text) if "\\" in text else text
+    return _ESCAPE.sub(one, text) if b"\\" in text else text
+
+
+def _decoded(raw: bytes) -> str:
+    """Bytes as text: of UTF-8, or else of Latin-1, in which older files may be."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
 
 
 def plain(entries: list[Entry]) -> dict[str, Any]:
@@ -203,7 +220,7 @@ def plain(entries: list[Entry]) -> dict[str, Any]:
 
 def _guessed(entry: Entry) -> Any:
     text = str(entry.value)
-    if entry.quoted:
+    if entry.raw is not None:
         return text
     if text in ("true", "false"):
         return text == "true"
@@ -270,10 +287,10 @@ def _value(declared: Any, entry: Entry) -> Any:
     """A token as a value of a field's type. Raises ValueError."""
     text, kind = str(entry.value), declared.cpp_type
     if kind == declared.CPPTYPE_STRING:
-        if not entry.quoted:
+        if entry.raw is None:
             raise ValueError("a text stands in quotes")
-        return text.encode("latin-1", "replace") if declared.type == declared.TYPE_BYTES else text
-    if entry.quoted:
+        return entry.raw if declared.type == declared.TYPE_BYTES else text
+    if entry.raw is not None:
         raise ValueError("it is no text")
     if kind == declared.CPPTYPE_ENUM:
         named = declared.enum_type.values_by_name.get(text)

@@ -326,6 +326,22 @@ def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
     assert value.shape == (size, size) and value[-1, -1] == 1 and not value.flags.owndata
 
 
+@pytest.mark.parametrize(("written", "name"), [
+    (r'"d\303\251"', "d\u00e9"), (r'"d\xc3" "\xa9"', "d\u00e9"), ('"d\u00e9"', "d\u00e9"), (r'"d\u00e9"', "d\u00e9"),
+    (r'"\U0001F600"', "\U0001f600"), (r'"\144\t\?\"\1034"', 'd\t?"C4'), (r'"\351"', "\u00e9"), (r'"\U99999999"', "U99999999")])
+def test_escapes_in_texts_are_bytes_of_utf_8(written: str, name: str) -> None:
+    """As protobuf writes them; what is not UTF-8 is Latin-1, as older editors wrote it."""
+    module = load_text(f'input: {written} input_dim: [1, 3, 4, 4] layer {{ name: "r" type: "ReLU" bottom: {written} top: "y" }}')
+    assert list(module.inputs) == [name]
+
+
+def test_bytes_in_texts_are_kept() -> None:
+    from transload_converters.caffe.network import parse_text
+
+    net, _ = parse_text(memoryview(rb'layer { blobs { raw_data: "\303\251\351" } }'), "x")
+    assert net.layer[0].blobs[0].raw_data == b"\xc3\xa9\xe9"
+
+
 # --- what is wrong
 
 BROKEN = {
