@@ -170,7 +170,7 @@ def _spp(op: Any, shapes: Shapes) -> Shapes:
     if height > 10:
         fail(op, f"a pyramid of {height} levels")
     n, c = _need(op, shapes[0], 4)[:2]
-    return [(n, c * sum(4**level for level in range(height)))]
+    return [(n, c, 1, 1) if height == 1 else (n, c * sum(4**level for level in range(height)))]
 
 
 @_rule("ROIPooling")

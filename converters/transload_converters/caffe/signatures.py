@@ -89,7 +89,7 @@ Reshape reshape_param: x -> y | The same elements in another shape; 0 keeps a si
 RetinaFaceDetection retinaface_detection_param: xs* -> y | Faces of three scales, the best kept of those that overlap:
     [1, 1, keep_topk, 15] of corners, score and five points; zeros where no face is left.
 Reverse reverse_param: x -> y | The order along axis turned round.
-SPP spp_param: x -> y | Pooling over 1, 4, 16, .. bins of the image, one after the other.
+SPP spp_param: x -> y | Pooling over 1, 4, 16, .. bins of the image, one after the other; of one level, [N, C, 1, 1].
 Scale scale_param: x scale bias? -> y | `x * scale + bias`, along the dimensions from axis on. Scale is a bottom or a blob.
 ShuffleChannel shuffle_channel_param: x -> y | Channel `i * (C/group) + j` becomes channel `j * group + i`.
 Sigmoid: x -> y | `1 / (1 + exp(-x))`.

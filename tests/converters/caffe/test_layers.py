@@ -117,6 +117,17 @@ def test_bottoms_of_too_few_dimensions(layer: str, shapes: list[tuple[int, ...]]
         transload.lower(transload.load(text=text, format="caffe"))
 
 
+def test_a_pyramid_of_one_level_is_a_pooling() -> None:
+    """Caffe hands on what it pools as it is, and makes more levels flat, each of them."""
+    x = np.arange(48, dtype=np.float32).reshape(1, 3, 4, 4)
+    for levels, shape in ((1, (1, 3, 1, 1)), (2, (1, 15))):
+        said = f'layer {{ name: "p" type: "SPP" bottom: "x" top: "y" spp_param {{ pyramid_height: {levels} }} }}'
+        module = transload.load(text=net_text(said, x=x.shape), format="caffe")
+        for dialect in ("top", "tosa"):
+            made = transload.run(transload.lower(module, dialect), {"x": x})["y"]
+            assert made.shape == shape and list(made.reshape(-1)[:3]) == [15, 31, 47]
+
+
 def test_windows_that_begin_behind_the_image_are_no_numbers() -> None:
     text = net_text('layer { name: "p" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: 2 stride: 3 } }', x=(1,
         1, 6, 6))

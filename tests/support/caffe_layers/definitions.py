@@ -276,8 +276,8 @@ def pyramid(p: Mapping[str, Any], bottoms: Arrays, blobs: Arrays, n_tops: int) -
         bins = 2**level
         kernel = [math.ceil(size / bins) for size in x.shape[2:]]
         pad = [(k * bins - size + 1) // 2 for k, size in zip(kernel, x.shape[2:], strict=True)]
-        parts.append(_pooled(x, kernel, kernel, pad, p.get("pool", "MAX"), False)[0].reshape(x.shape[0], -1))
-    return [np.concatenate(parts, axis=1)]
+        parts.append(_pooled(x, kernel, kernel, pad, p.get("pool", "MAX"), False)[0])
+    return parts if len(parts) == 1 else [np.concatenate([part.reshape(x.shape[0], -1) for part in parts], axis=1)]
 
 
 # --- moving elements

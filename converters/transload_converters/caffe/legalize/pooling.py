@@ -120,7 +120,7 @@ def _places(rw: Rewriter, x: Value, windows: Windows) -> Value:
 
 @TABLE("SPP")
 def pyramid(op: Any, rw: Rewriter) -> Value:
-    """Pooling over a grid of 1, 2 x 2, 4 x 4, .. bins, each level flat and one after the other."""
+    """Pooling over a grid of 1, 2 x 2, 4 x 4, .. bins, each level flat and one after the other; one level stays an image."""
     x = op.operands[0]
     n, c, *spatial = shape_of(x, 4)
     if op.pool == "STOCHASTIC":
@@ -135,6 +135,8 @@ def pyramid(op: Any, rw: Rewriter) -> Value:
         windows = Windows(kernel, kernel, pad, (1, 1), outputs_of(tuple(spatial), kernel, kernel, pad, True))
         if windows.outputs != (bins, bins):
             fail(op, f"an image of {spatial[0]} x {spatial[1]} gives {windows.outputs} bins, not {bins} x {bins}")
-        made = _pooled(rw, x, windows, op.pool)
-        levels.append(reshape(rw, made, (n, c * bins * bins)))
-    return levels[0] if len(levels) == 1 else rw.emit("top.Concat", *levels, axis=1)
+        levels.append(_pooled(rw, x, windows, op.pool))
+    if len(levels) == 1:
+        return levels[0]
+    return rw.emit(
+        "top.Concat", *(reshape(rw, made, (n, c * 4**level)) for level, made in enumerate(levels)), axis=1)
