@@ -183,6 +183,18 @@ def test_a_power_of_a_half_is_no_root_of_what_is_below_zero() -> None:
         np.testing.assert_array_equal(made, np.array([[2, np.inf, 0, np.nan]], np.float32))
 
 
+@pytest.mark.parametrize(("said", "number"), [
+    ("power: 0", 1), ("power: 0 shift: 3 scale: 2", 1), ("power: 2 scale: 0 shift: 3", 9), ("scale: 0", 0),
+    ("power: -1 scale: 0", np.inf), ("power: 0.5 scale: 0 shift: -1", np.nan), ("power: 1 scale: 0 shift: 4", 4)])
+def test_a_power_that_no_input_changes_is_one_number(said: str, number: float) -> None:
+    """Of infinity and NaN, too: Caffe writes the number and does not multiply."""
+    text = net_text(f'layer {{ name: "p" type: "Power" bottom: "x" top: "y" power_param {{ {said} }} }}', x=(1, 4))
+    x = np.array([[4, -np.inf, np.nan, 0]], np.float32)
+    for dialect in ("top", "tosa"):
+        made = transload.run(transload.lower(transload.load(text=text, format="caffe"), dialect), {"x": x})["y"]
+        np.testing.assert_array_equal(made, np.full((1, 4), number, np.float32))
+
+
 @pytest.mark.parametrize("power", ["inf", "-inf", "nan"])
 def test_powers_that_are_no_numbers_are_converted_or_refused(power: str) -> None:
     text = net_text(f'layer {{ name: "p" type: "Power" bottom: "x" top: "y" power_param {{ power: {power} }} }}', x=(1, 4))

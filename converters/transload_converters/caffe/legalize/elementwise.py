@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from transload.errors import Unsupported
-from transload.ir import F32, Op, Value
+from transload.ir import F32, Dense, Op, SplatData, TensorType, Value
 from transload.rewrite import Rewriter
 
 from .common import CaffeTable, along, axis_of, bottom, flags, number, reshape, shape_of
@@ -114,15 +116,23 @@ def _affine(rw: Rewriter, x: Value, scale: float, shift: float) -> Value:
     return rw.emit("top.AddConst", x, const_val=shift) if shift else x
 
 
+def _everywhere(rw: Rewriter, like: Value, base: float, exponent: float) -> Value:
+    """A power of a number in the shape of another value."""
+    shape = shape_of(like)
+    with np.errstate(all="ignore"):
+        value = np.float32(np.float64(base) ** exponent)
+    return rw.constant(Dense(SplatData(value, shape, np.float32), TensorType(shape, F32)))
+
+
 @TABLE("Power")
 def power(op: Any, rw: Rewriter) -> Value:
     """Small whole powers are products: those of negative numbers are so, too, on every target."""
-    x = _affine(rw, op.operands[0], op.scale, op.shift)
     exponent = op.attribute("power")
+    if exponent * op.scale == 0:  # no input changes it, infinity and NaN neither
+        return _everywhere(rw, op.operands[0], op.shift, exponent)
+    x = _affine(rw, op.operands[0], op.scale, op.shift)
     if exponent == 1:
         return x
-    if exponent == 0:
-        return rw.emit("top.AddConst", rw.emit("top.MulConst", x, const_val=0.0), const_val=1.0)
     if not math.isfinite(exponent):
         raise Unsupported(f"its power is {exponent}")
     if abs(exponent) <= _CHAIN and exponent == int(exponent):
