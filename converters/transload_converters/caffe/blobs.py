@@ -18,7 +18,7 @@ from transload.ir import ArrayData, Dense, ElidedData, LazyData, TensorType
 from transload.ir.types import F32
 from transload.protobuf import Cut, Layout, cut_out
 
-__all__ = ["Weights", "cut_message", "missing"]
+__all__ = ["Weights", "cut_message", "fits", "missing"]
 
 _BLOB: Layout = {5: None, 8: None, 12: None}
 _LAYOUT: Layout = {100: {7: _BLOB}, 2: {6: _BLOB, 1: {50: _BLOB}}}
@@ -96,11 +96,32 @@ def _viewed(content: memoryview, blob: Any, count: int) -> np.ndarray:
     return np.frombuffer(content, dtype)
 
 
+def fits(blob: Any, wanted: tuple[int, ...]) -> bool:
+    """Whether a blob is of a shape, as far as it says its own: in others the same numbers would mean something else.
+
+    The four sizes of older files have ones in front, which do not count, as in Caffe; those around a vector's one size, which
+    forks have behind it, neither.
+    """
+    if not (blob.HasField("shape") or _has_four_sizes(blob)):
+        return True
+    own, needed = _without_ones(_own_shape(blob)), _without_ones(wanted)
+    return own == needed or all(sum(size != 1 for size in shape) <= 1 for shape in (own, needed))
+
+
+def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape from its first size on that is not 1."""
+    return next((shape[place:] for place, size in enumerate(shape) if size != 1), ())
+
+
+def _has_four_sizes(blob: Any) -> bool:
+    return any(blob.HasField(name) for name in ("num", "channels", "height", "width"))
+
+
 def _own_shape(blob: Any) -> tuple[int, ...]:
     """The shape that a blob says it has: older files give four sizes."""
     if blob.HasField("shape"):
         return tuple(blob.shape.dim)
-    if any(blob.HasField(name) for name in ("num", "channels", "height", "width")):
+    if _has_four_sizes(blob):
         return blob.num, blob.channels, blob.height, blob.width
     return (len(blob.data) or len(blob.double_data),)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from transload.ir import (
     NONE,
     Block,
     Dense,
+    ElidedData,
     FusedLocation,
     Module,
     Op,
@@ -25,7 +26,7 @@ from transload.ir import (
 )
 from transload.ir.verify import check
 
-from .blobs import MAX_ELEMENTS, Weights, missing
+from .blobs import MAX_ELEMENTS, Weights, fits, missing
 from .dialect import PYTHON, Signature, attributes_of, bottoms_of, infer_types, signature_of
 from .network import DATA, Layer, Network
 from .shapes import BLOBS
@@ -71,9 +72,18 @@ class _Builder:
         self.values: dict[str, Value] = {}
         """The blobs as they are now, by name."""
         self.shared: dict[str, Value] = {}
+        """The blobs that layers share, by the name that they have for them."""
+        self.lent = self._lent()
         self.missing: list[str] = []
         self.passed_over: list[str] = []
         """What layers of known types say in fields that are not known."""
+
+    def _lent(self) -> dict[str, Any]:
+        """What the file has of blobs that layers share: Caffe copies its layers in its order, so that the last is left."""
+        layers = {layer.name: layer for layer in reversed(self.network.layers)}
+        return {
+            name: blob for layer, held in ({} if self.weights is None else self.weights.blobs).items() if layer in layers
+            for name, blob in zip(layers[layer].shared, held, strict=False) if name}
 
     def module(self) -> Module:
         filled = self._filled()
@@ -298,25 +308,34 @@ class _Builder:
         wanted: list[Any] = [None] * (len(held) if held is not None else 0)
         if rule is not None and shapes is not None:
             wanted = list(rule(op, shapes, len(held) if held is not None else None))
-        if held is None:
-            if large := next((shape for shape in wanted if math.prod(shape) > MAX_ELEMENTS), None):
-                self._wrong(f"layer {layer.name!r}", f"would need weights of the shape {list(large)}", layer.name)
-                return []
-            places = [missing(shape) for shape in wanted]
-            if declared is not None and not all(self._of_others(layer, place, dense) for place, dense in enumerate(places)):
-                self.missing.append(layer.name)
-            return self._all_named(layer, declared, places)
-        if len(held) < len(wanted):
+        if held is not None and len(held) < len(wanted):
             self._wrong(f"weights of layer {layer.name!r}", f"has {len(held)} blobs, and needs {len(wanted)}", layer.name)
             return []
-        where = self.weights
-        assert where is not None
-        made = [where.dense(blob, shape, layer.name, self.findings) for blob, shape in zip(held, wanted, strict=False)]
+        if held is None and (large := next((shape for shape in wanted if math.prod(shape) > MAX_ELEMENTS), None)):
+            self._wrong(f"layer {layer.name!r}", f"would need weights of the shape {list(large)}", layer.name)
+            return []
+        made = [self._blob(layer, place, shape, held) for place, shape in enumerate(wanted)]
+        if declared is not None and any(
+                dense is not None and isinstance(dense.data, ElidedData) and self._of_others(layer, place, dense) is None
+                for place, dense in enumerate(made)):
+            self.missing.append(layer.name)
         return self._all_named(layer, declared, made)
+
+    def _blob(self, layer: Layer, place: int, shape: Any, held: Sequence[Any] | None) -> Dense | None:
+        """A blob as a constant: that of all who share it, or the layer's own, or the place for one; None where it is damaged."""
+        weights = self.weights
+        if weights is None or held is None:
+            own: Dense | None = missing(shape)
+        else:
+            own = weights.dense(held[place], shape, layer.name, self.findings)
+        lent = self.lent.get(_shared_name(layer, place))
+        if own is None or weights is None or lent is None or not fits(lent, own.data.shape):
+            return own
+        return weights.dense(lent, own.data.shape, layer.name, self.findings)
 
     def _of_others(self, layer: Layer, place: int, dense: Any) -> Value | None:
         """The value of a layer before that shares a blob of these sizes by a name that both have for it; None where none does."""
-        found = self.shared.get(layer.shared[place]) if place < len(layer.shared) and layer.shared[place] else None
+        found = self.shared.get(_shared_name(layer, place))
         return found if found is not None and dense is not None and found.type == TensorType(dense.type.shape, F32) else None
 
     def _all_named(self, layer: Layer, declared: Signature | None, made: list[Any]) -> list[Value]:
@@ -328,7 +347,6 @@ class _Builder:
         names = [f"{layer.name}.{word}" for word in words if word is not None]
         values: list[Value] = []
         for place, (dense, name) in enumerate(zip(made, names or [f"{layer.name}.{n}" for n in range(len(made))], strict=False)):
-            shared = layer.shared[place] if place < len(layer.shared) else ""
             if dense is None:
                 continue
             if (other := self._of_others(layer, place, dense)) is not None:
@@ -336,7 +354,7 @@ class _Builder:
                 continue
             value = self._constant(dense, name)
             values.append(value)
-            if shared:
+            if shared := _shared_name(layer, place):
                 self.shared[shared] = value
         if None not in words or len(values) != len(names):
             return values
@@ -345,6 +363,11 @@ class _Builder:
 
     def _constant(self, dense: Dense, name: str) -> Value:
         return self.block.append(Op("caffe.Blob", (), (dense.type,), {"value": dense}, (), name)).results[0]
+
+
+def _shared_name(layer: Layer, place: int) -> str:
+    """The name by which a layer shares a blob, "" where it does not."""
+    return layer.shared[place] if place < len(layer.shared) else ""
 
 
 _OWN_OPERAND = {"Scale": "scale", "Bias": "bias"}

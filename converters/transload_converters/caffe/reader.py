@@ -97,15 +97,19 @@ def _weights_of(data: memoryview, where: str) -> Weights:
     message = parse_binary(rest, where, "NetWeights")
     blobs: dict[str, Any] = {}
     for layer in message.layer:
-        if len(layer.blobs):
-            blobs[layer.name] = layer.blobs
+        _keep(blobs, layer)
     for layer in message.layers:
-        inner = layer.layer if layer.HasField("layer") else layer
-        if len(inner.blobs):
-            blobs[inner.name] = inner.blobs
+        _keep(blobs, layer.layer if layer.HasField("layer") else layer)
     if not len(message.layer) and not len(message.layers) and not message.HasField("name"):
         raise ReadError(f"{where}: holds no layers", hint="the file is damaged, or holds something else than Caffe's weights")
     return Weights(where, blobs, cuts)
+
+
+def _keep(blobs: dict[str, Any], layer: Any) -> None:
+    """Enter a layer's blobs behind those of others: of a name that stands there twice the last are left."""
+    if len(layer.blobs):
+        blobs.pop(layer.name, None)
+        blobs[layer.name] = layer.blobs
 
 
 def _input_shapes(
