@@ -58,6 +58,8 @@ class Weights:
             return self._wrong(
                 layer, f"a blob of the shape {list(own)} holds {array.size} numbers, and the layer needs {list(wanted)}",
                 findings)
+        if not fits(blob, wanted):
+            return self._wrong(layer, f"a blob has the shape {list(own)}, and the layer needs the shape {list(wanted)}", findings)
         if array.dtype == np.float32:
             return Dense(ArrayData(array.reshape(wanted)), TensorType(wanted, F32))
         return Dense(LazyData(lambda: array.astype(np.float32).reshape(wanted), wanted, np.dtype(np.float32)),
