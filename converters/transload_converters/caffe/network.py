@@ -150,11 +150,16 @@ def network_of(message: Any, where: str, unknown: dict[Place, list[Entry]] | Non
     layers: list[Layer | None] = []
     layers += [_new(each, extra.get(("layer", place), [])) for place, each in enumerate(message.layer)]
     layers = layers or _old_layers(message.layers, extra, findings)
-    state = message.state
     holder = "layer" if len(message.layer) else "layers"
-    for place, (raw, layer) in enumerate(zip(getattr(message, holder), layers, strict=True)):
-        if layer is None or not _in_state(raw, state):
+    raws = getattr(message, holder)
+    present = [layer is not None and _in_state(raw, message.state) for raw, layer in zip(raws, layers, strict=True)]
+    lent = _lent_data(layers, present, message.input)
+    for place, (raw, layer) in enumerate(zip(raws, layers, strict=True)):
+        if layer is None or not (present[place] or place in lent):
             continue
+        if place in lent:
+            network.notes.append(
+                f"layer {layer.name!r} ({layer.type}) is of another phase or stage, and what it gives was taken as input")
         if layer.type not in DATA | TRAINING:  # where images come from is nobody's business here
             findings += [
                 _stray(entry, where, layer) for key, entries in extra.items() for entry in entries
@@ -166,6 +171,26 @@ def network_of(message: Any, where: str, unknown: dict[Place, list[Entry]] | Non
     if findings:
         raise ReadError(f"{where}: the network is not valid", merge_findings(findings))
     return network
+
+
+def _lent_data(layers: Sequence[Layer | None], present: Sequence[bool], inputs: Iterable[str]) -> set[int]:
+    """Where layers of data stand that rules leave out, and that alone give what others take.
+
+    A file of weights holds the network that was trained, whose data often are of the phase TRAIN alone.
+    """
+    here = [layer for layer, kept in zip(layers, present, strict=True) if layer is not None and kept]
+    given = {*inputs, *(top for layer in here if layer.type in DATA for top in layer.tops)}
+    needed: set[str] = set()
+    for layer in here:
+        if layer.type not in TRAINING:
+            needed.update(bottom for bottom in layer.bottoms if bottom not in given)
+            given.update(layer.tops)
+    found = set()
+    for place, (other, kept) in enumerate(zip(layers, present, strict=True)):
+        if other is not None and not kept and other.type in DATA and not needed.isdisjoint(other.tops):
+            found.add(place)
+            needed.difference_update(other.tops)
+    return found
 
 
 def _wanted(layer: Layer, network: Network) -> bool:

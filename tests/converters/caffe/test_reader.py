@@ -127,6 +127,39 @@ def test_a_network_for_training_is_one_for_its_data() -> None:
     assert list(load_text(text, x=(2, 3, 4, 4)).inputs) == ["x"]
 
 
+TRAINED = """
+    layer {{ name: "d" type: "Data" top: "x" top: "label" include {{ phase: TRAIN }}
+            data_param {{ source: "lmdb" batch_size: 64 backend: LMDB }} transform_param {{ scale: 0.5 }} }}
+    {}
+    layer {{ name: "r" type: "ReLU" bottom: "x" top: "r" }}
+    layer {{ name: "l" type: "SoftmaxWithLoss" bottom: "r" bottom: "label" top: "l" }}
+"""
+
+
+def test_data_of_training_alone_are_inputs() -> None:
+    """A `.caffemodel` holds the network that was trained, whose data only the phase TRAIN has."""
+    with pytest.raises(ReadError, match="no static shape"):
+        load_text(TRAINED.format(""))
+    module = load_text(TRAINED.format(""), x=(1, 3, 4, 4))
+    assert list(module.inputs) == ["x"] and list(module.outputs) == ["r"]
+    assert "layer 'd' (Data) is of another phase or stage, and what it gives was taken as input" in module.notes
+    assert any("--scale 0.5" in note for note in module.notes)
+
+
+@pytest.mark.parametrize("own", [
+    'layer { name: "t" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } include { phase: TEST } }',
+    'input: "x" input_shape { dim: [1, 2] }'])
+def test_data_of_training_are_no_inputs_where_others_are(own: str) -> None:
+    module = load_text(TRAINED.format(own))
+    assert str(module.inputs["x"]) == "tensor<1x2xf32>" and not any("another phase" in note for note in module.notes)
+
+
+def test_what_nothing_gives_is_not_taken_from_training() -> None:
+    layers = TRAINED.format('layer { name: "a" type: "AbsVal" bottom: "x" top: "z" include { phase: TRAIN } }')
+    with pytest.raises(ReadError, match="takes 'z', which nothing gives"):
+        load_text(layers.replace('bottom: "x" top: "r"', 'bottom: "z" top: "r"'))
+
+
 @pytest.mark.parametrize(("layers", "outputs"), [
     ('layer { name: "p" type: "Split" bottom: "x" top: "a" top: "b" } layer { name: "s" type: "Silence" bottom: "a" }', ["b"]),
     ('layer { name: "p" type: "TanH" bottom: "x" top: "a" } layer { name: "s" type: "Silence" bottom: "a" } '
