@@ -7,6 +7,7 @@ Sources: Caffe's layer catalogue, https://caffe.berkeleyvision.org/tutorial/laye
 from __future__ import annotations
 
 import math
+from bisect import bisect, insort
 from itertools import pairwise
 from typing import Any, NamedTuple, NoReturn
 
@@ -15,8 +16,8 @@ from transload.ir import Op
 from transload.ir.locations import location_names
 
 __all__ = [
-    "Windows", "axis_of", "boxes_kept", "conv_sizes", "conv_windows", "deconv_sizes", "fail", "flattened", "outputs_of",
-    "pool_windows", "prior_counts", "reshaped", "slices", "upsampled",
+    "MOST_PRIORS", "Windows", "axis_of", "boxes_kept", "conv_sizes", "conv_windows", "deconv_sizes", "fail", "flattened",
+    "outputs_of", "pool_windows", "prior_counts", "reshaped", "slices", "upsampled",
 ]
 
 Shape = tuple[int, ...]
@@ -226,15 +227,24 @@ def upsampled(op: Any, shape: Shape) -> Shape:
     return found
 
 
+MOST_PRIORS = 1 << 22
+_MOST_RATIOS = 1 << 12
+
+
 def prior_counts(op: Any) -> tuple[list[float], int]:
     """The aspect ratios of PriorBox, 1 first, and how many boxes it makes around a pixel."""
-    ratios = [1.0]
+    if len(op.aspect_ratio or ()) > _MOST_RATIOS:
+        fail(op, f"has {len(op.aspect_ratio):,} aspect ratios, more than {_MOST_RATIOS:,}")
+    ratios, ordered = [1.0], [1.0]
     for ratio in op.aspect_ratio or ():
-        if any(abs(ratio - other) < 1e-6 for other in ratios):
-            continue
         if not (ratio > 0 and math.isfinite(ratio) and math.isfinite(1 / ratio)):
             fail(op, f"aspect ratio {ratio}: it must be positive and finite")
-        ratios += [ratio, 1.0 / ratio] if op.flip else [ratio]
+        place = bisect(ordered, ratio)
+        if any(abs(ratio - other) < 1e-6 for other in ordered[max(place - 1, 0) : place + 1]):
+            continue
+        for new in (ratio, 1.0 / ratio) if op.flip else (ratio,):
+            ratios.append(new)
+            insort(ordered, new)
     n_min, n_max = len(op.min_size or ()), len(op.max_size or ())
     if not n_min or n_max not in (0, n_min):
         fail(op, f"{n_min} of min_size and {n_max} of max_size: there must be as many, or none, of the latter")

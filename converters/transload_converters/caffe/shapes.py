@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .geometry import (
+    MOST_PRIORS,
     axis_of,
     boxes_kept,
     conv_sizes,
@@ -433,7 +434,10 @@ def _priors(op: Any, shapes: Shapes) -> Shapes:
     height, width = _need(op, shapes[0], 4)[2:]
     if not height * width:
         fail(op, f"an image of {height} x {width} has no pixels to place boxes at")
-    return [(1, 2, height * width * prior_counts(op)[1] * 4)]
+    boxes = height * width * prior_counts(op)[1]
+    if boxes > MOST_PRIORS:
+        fail(op, f"makes {boxes:,} boxes, more than {MOST_PRIORS:,}")
+    return [(1, 2, boxes * 4)]
 
 
 @_rule("DetectionOutput")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from itertools import groupby
 
@@ -143,6 +144,34 @@ def test_boxes_of_no_size(sizes: str) -> None:
                     x=(1, 1, 6, 6))
     with pytest.raises(ReadError, match="must be positive"):
         transload.load(text=text, format="caffe")
+
+
+@pytest.mark.parametrize(("sizes", "ratios", "pixels", "refused"), [
+    (6000, 1500, 8, ReadError), (1, 5000, 1, ReadError), (20_000, 1, 20, ReadError), (100, 4000, 1, None)])
+def test_boxes_are_counted_before_they_are_made(sizes: int, ratios: int, pixels: int, refused: type | None) -> None:
+    said = " ".join([f"min_size: {size + 1}" for size in range(sizes)] + [f"aspect_ratio: {1.5 + n / 64}" for n in range(ratios)])
+    text = net_text(f'layer {{ name: "p" type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param {{ {said} }} }}',
+                    x=(1, 1, pixels, pixels))
+    start = time.process_time()
+    if refused is None:
+        made = transload.lower(transload.load(text=text, format="caffe"), "top")
+        assert str(made.outputs["y"]) == f"tensor<1x2x{pixels * pixels * sizes * (2 * ratios + 1) * 4}xf32>"
+    else:
+        with pytest.raises(refused, match="5,000 aspect ratios" if ratios == 5000 else "boxes, more than"):
+            transload.load(text=text, format="caffe")
+    assert time.process_time() - start < 12
+
+
+def test_ratios_that_are_there_are_not_taken_again() -> None:
+    from types import SimpleNamespace
+
+    from transload_converters.caffe.geometry import prior_counts
+
+    def made(flip: bool, *ratios: float) -> list[float]:
+        return prior_counts(SimpleNamespace(aspect_ratio=ratios, flip=flip, min_size=(1.0,), max_size=()))[0]
+
+    assert made(True, 2, 0.5, 2 + 5e-7, 3, 1, 1 - 9e-7) == [1, 2, 0.5, 3, 1 / 3]
+    assert made(False, 2, 0.5, 2 - 2e-6) == [1, 2, 0.5, 2 - 2e-6]
 
 
 @pytest.mark.parametrize(("said", "classes", "rows"), [

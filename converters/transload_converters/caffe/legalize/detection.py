@@ -23,33 +23,29 @@ from .common import CaffeTable, cast, flags, joined, number, permute, reshape, s
 __all__ = ["TABLE", "above", "centred", "columns", "kept_rows", "picked", "raced"]
 
 TABLE = CaffeTable()
-_MOST_PRIORS = 1 << 22
 _EXACT = 1 << 24
 """Whole numbers up to this are floats, too."""
 
 
 @TABLE("PriorBox")
 def prior_box(op: Any, rw: Rewriter) -> Value:
-    """Of each pixel's centre: a square of each min_size, one between it and max_size, and the other ratios."""
+    """Of each pixel's centre: a square of each min_size, one between it and max_size, and the other ratios.
+
+    They are no more than `MOST_PRIORS`, as its shape was looked at.
+    """
     height, width = shape_of(op.operands[0], 4)[2:]
     image = shape_of(op.operands[1], 4)[2:]
     image_h = op.img_h or op.img_size or image[0]
     image_w = op.img_w or op.img_size or image[1]
     step_h = op.step_h or op.step or image_h / height
     step_w = op.step_w or op.step or image_w / width
-    ratios, count = prior_counts(op)
-    halves = []
-    for place, least in enumerate(op.min_size):
-        halves.append((least / 2, least / 2))
-        if op.max_size:
-            middle = math.sqrt(least * op.max_size[place])
-            halves.append((middle / 2, middle / 2))
-        halves += [(least * math.sqrt(ratio) / 2, least / math.sqrt(ratio) / 2) for ratio in ratios[1:]]
-    sizes = np.array(halves, np.float64)
-    if len(sizes) != count or min(image_h, image_w) < 1:
+    ratios, _ = prior_counts(op)
+    if min(image_h, image_w) < 1:
         raise Unsupported("its boxes cannot be made")
-    if height * width * count > _MOST_PRIORS:
-        raise Unsupported(f"makes {height * width * count:,} boxes, more than {_MOST_PRIORS:,}")
+    least, roots = np.array(op.min_size, np.float64)[:, None], np.sqrt(np.array(ratios[1:], np.float64))
+    between = [np.sqrt(least * np.array(op.max_size, np.float64)[:, None])] if op.max_size else []
+    sizes = np.stack([
+        np.concatenate([least, *between, rest], axis=1).reshape(-1) / 2 for rest in (least * roots, least / roots)], axis=1)
     x = ((tables.arange(width) + op.offset) * step_w)[None, :, None]
     y = ((tables.arange(height) + op.offset) * step_h)[:, None, None]
     corners = [(x - sizes[:, 0]) / image_w, (y - sizes[:, 1]) / image_h, (x + sizes[:, 0]) / image_w, (y + sizes[:, 1]) / image_h]
