@@ -10,6 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import transload
+from transload.errors import ConversionError
 from transload.ir import (
     BF16,
     BOOL,
@@ -470,4 +472,18 @@ def graph_of(cases: Sequence[Case]) -> tuple[Module, dict[str, np.ndarray]]:
             names.append(f"{number} {case} {len(results)}")
     set_results(function, results, names)
     function.attributes["arg_attrs"] = [{"ml_program.identifier": name} for name in inputs]
+    return module, inputs
+
+
+def in_32_bits(cases: Sequence[Case]) -> tuple[Module, dict[str, np.ndarray]]:
+    """`graph_of` those that need no numbers of 64 bits in ONNX; that is all that others may be refused for."""
+    module, inputs = graph_of(cases)
+    try:
+        transload.lower(module, "onnx", bits="32")
+    except ConversionError as error:
+        assert all("more than" in finding.why for finding in error.findings), error
+        refused = {name for finding in error.findings for name in finding.names}
+        cases = [case for number, case in enumerate(cases) if f"case {number}" not in refused]
+        module, inputs = graph_of(cases)
+    assert cases
     return module, inputs

@@ -174,11 +174,16 @@ def converted(op: Op, rw: Rewriter) -> Value:
         x = cast(rw, x, F64 if element.width > 16 and not narrow.is_narrow(rw) else F32)
         x = broadcast(rw, "Where", emit(rw, "IsNaN", x, element=BOOL), scalar_like(rw, 0, x), x, element=x.element)
         low, high = element.range
-        if element.width > 53:
-            high -= (1 << 10) - 1  # the greatest f64 below 2^63
-        if x.element == F32 and element.width > 24:
-            high = int(np.nextafter(np.float32(high), np.float32(0)))  # the greatest f32 that is not beyond the end
-        return cast(rw, clipped(rw, emit(rw, "Round", x), low, high), element)
+        most = high  # that the floats hold
+        if element.width > 53 and x.element == F64:
+            most -= (1 << 10) - 1
+        elif element.width > 24 and x.element == F32:
+            most = int(np.nextafter(np.float32(high), np.float32(0)))
+        y = cast(rw, clipped(rw, emit(rw, "Round", x), low, most), element)
+        if most == high:
+            return y
+        beyond = broadcast(rw, "Greater", x, scalar_like(rw, most, x), element=BOOL)
+        return broadcast(rw, "Where", beyond, scalar_like(rw, high, y), y, element=element)
 
     return _each(op, rw, compute)
 

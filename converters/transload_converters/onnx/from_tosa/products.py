@@ -3,12 +3,13 @@
 onnxruntime multiplies floats far faster than the integers of ConvInteger and MatMulInteger, and sums of integers that stay below
 2^24 (2^53) in magnitude are the same in f32 (f64), in whatever order they are formed. How great they can be the weights say.
 Where f32 is not enough, convolutions, which are of f32 only, are written as several, over some of the channels each, and numbers
-of 16 bits as two bytes; products of matrices are in f64.
+of 16 bits as two bytes; products of matrices are in f64, or, where there are no numbers of 64 bits, in such parts as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,9 +135,9 @@ def _weights(rw: Rewriter, kernel: np.ndarray) -> Value:
     return emit(rw, "Cast", constant(rw, kernel, element), element=F32, to=element_code(F32))
 
 
-def _real(rw: Rewriter, x: Value, zero: int) -> Value:
-    """`x` less a zero point, as f32."""
-    x = as_float(rw, x, F32)
+def _real(rw: Rewriter, x: Value, zero: int, element: Type = F32) -> Value:
+    """`x` less a zero point, as floats."""
+    x = as_float(rw, x, element)
     return emit(rw, "Sub", x, scalar_like(rw, zero, x)) if zero else x
 
 
@@ -146,17 +147,8 @@ def _in_parts(
 ) -> Value:
     """The sums, of at most this magnitude, as f64 or i32, of sums in f32: over bytes of `x`, over some of the channels each."""
     sums = _element_of_sums(rw, magnitude)
-    assert isinstance(x.element, IntegerType)
-    parts: list[tuple[Value, int, int]] = []  # what is convolved, its greatest magnitude, and times what it counts
-    if x.element.width <= 8:
-        parts.append((_real(rw, x, zero), 256 + abs(zero), 1))
-    else:
-        whole = as_float(rw, x, F32)
-        high = emit(rw, "Floor", emit(rw, "Mul", whole, scalar_like(rw, 2.0**-8, whole)))
-        low = emit(rw, "Sub", whole, emit(rw, "Mul", high, scalar_like(rw, 256, high)))
-        parts += [(high, 1 << (x.element.width - 9), 256), (low, 255, 1)]
     y: Value | None = None
-    for value, greatest, weight in parts:
+    for value, greatest, weight in _bytes(rw, x, zero):
         for begin, end in _slices(kernel, greatest, name):
             piece, inner = _part(rw, value, kernel, begin, end, name)
             made = cast(rw, emit(rw, name, piece, _weights(rw, inner), shape=shape, **settings), sums)
@@ -166,11 +158,23 @@ def _in_parts(
     return y
 
 
+def _bytes(rw: Rewriter, x: Value, zero: int) -> list[tuple[Value, int, int]]:
+    """Integers less a zero point as f32, of 16 bits in two parts: the greatest magnitude of each, and times what it counts."""
+    assert isinstance(x.element, IntegerType)
+    least, most = x.element.range
+    greatest, whole = max(most - zero, zero - least), _real(rw, x, zero)
+    if x.element.width <= 8:
+        return [(whole, greatest, 1)]
+    high = emit(rw, "Floor", emit(rw, "Mul", whole, scalar_like(rw, 2.0**-8, whole)))
+    low = emit(rw, "Sub", whole, emit(rw, "Mul", high, scalar_like(rw, 256, high)))
+    return [(high, (greatest >> 8) + 1, 256), (low, 255, 1)]
+
+
 def _element_of_sums(rw: Rewriter, magnitude: int) -> Type:
     """In what sums beyond 2^24 are added."""
     if not is_narrow(rw):
         return F64
-    if magnitude > 1 << 31:
+    if magnitude >= 1 << 31:
         raise Unsupported("sums of its products may need more than 32 bits", _OTHERWISE)
     return I32
 
@@ -193,12 +197,18 @@ def _slices(kernel: np.ndarray, greatest: int, name: str) -> Iterator[tuple[int,
 def _part(rw: Rewriter, x: Value, kernel: np.ndarray, begin: int, end: int, name: str) -> tuple[Value, np.ndarray]:
     """Some of the channels of a tensor, and the kernel's share of them."""
     axis = 0 if name == "ConvTranspose" else 1
-    if end - begin == kernel.shape[axis]:
+    if end - begin == kernel.shape[axis]:  # as of each channel by itself
         return x, kernel
+    return _stretch(rw, x, 1, begin, end), np.take(kernel, range(begin, end), axis)
+
+
+def _stretch(rw: Rewriter, x: Value, axis: int, begin: int, end: int) -> Value:
+    """What lies from one place of a dimension to another; `x` itself where that is all."""
     shape = list(static_shape(x))
-    shape[1] = end - begin
-    where = [ints(rw, (place,)) for place in (begin, end, 1)]
-    return emit(rw, "Slice", x, *where, shape=shape), np.take(kernel, range(begin, end), axis)
+    if end - begin == shape[axis]:
+        return x
+    shape[axis] = end - begin
+    return emit(rw, "Slice", x, *(ints(rw, (place,)) for place in (begin, end, axis)), shape=shape)
 
 
 @TABLE("tosa.transpose_conv2d")
@@ -244,15 +254,30 @@ def matmul(op: Op, rw: Rewriter) -> Value:
     if magnitude >= 1 << 53:
         raise Unsupported("sums of its products may need more than the 53 bits of an f64")
     if is_narrow(rw) and magnitude >= EXACT:
-        raise Unsupported("sums of its products may need more than the 24 bits of an f32",
-                          _OTHERWISE)
-    wide = F32 if magnitude < EXACT else F64
-    factors = []
-    for value, zero in zip((a, b), zeros, strict=True):
-        real = as_float(rw, value, wide)
-        factors.append(emit(rw, "Sub", real, scalar_like(rw, zero, real)) if zero else real)
-    y = cast(rw, emit(rw, "MatMul", *factors, like=op.results[0], element=wide), held(op.results[0].element))
+        y = _multiplied_in_parts(rw, (a, b), zeros, op.results[0], magnitude)
+    else:
+        wide = F32 if magnitude < EXACT else F64
+        factors = [_real(rw, value, zero, wide) for value, zero in zip((a, b), zeros, strict=True)]
+        y = emit(rw, "MatMul", *factors, like=op.results[0], element=wide)
+    y = cast(rw, y, held(op.results[0].element))
     rw.scratch(Magnitudes).known[y] = magnitude
+    return y
+
+
+def _multiplied_in_parts(rw: Rewriter, factors: Sequence[Value], zeros: Sequence[int], like: Value, magnitude: int) -> Value:
+    """A product of matrices, of at most this magnitude, as i32: sums of such in f32, of bytes, over some of the columns each."""
+    sums, length = _element_of_sums(rw, magnitude), static_shape(factors[0])[-1]
+    left, right = (_bytes(rw, factor, zero) for factor, zero in zip(factors, zeros, strict=True))
+    y: Value | None = None
+    for (a, greatest_a, weight_a), (b, greatest_b, weight_b) in product(left, right):
+        step = (EXACT - 1) // (greatest_a * greatest_b)
+        for begin in range(0, length, step):
+            end, weight = min(begin + step, length), weight_a * weight_b
+            made = emit(rw, "MatMul", _stretch(rw, a, 2, begin, end), _stretch(rw, b, 1, begin, end), like=like, element=F32)
+            made = cast(rw, made, sums)
+            made = emit(rw, "Mul", made, scalar_like(rw, weight, made)) if weight != 1 else made
+            y = made if y is None else emit(rw, "Add", y, made)
+    assert y is not None
     return y
 
 
