@@ -28,7 +28,9 @@ class CoremlTarget(Target):
     pipeline = (
         "inline,coreml-narrow-doubles{f64=$f64},coreml-check-rounding{rounding=$rounding},plain-biases,layout{to=NCHW},"
         "unroll-recurrent,write-out-einsums,spell-out-quantized,write-out-floor-divisions,dce")
-    converting = MappingProxyType({"tfl-to-top.hybrid": "float"})  # it has no calls that quantize while they run
+    converting = MappingProxyType({
+        "tfl-to-top.hybrid": "float",  # it has no calls that quantize while they run
+        "tosa-to-onnx.bits": "32"})  # nor numbers of 64 bits
     quantizing = MappingProxyType({"rounds": "once", "islands": "float"})  # quantize and dequantize around floats
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:

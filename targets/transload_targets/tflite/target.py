@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from transload.contents import STRUCTURE, constant_bytes, op_counts
@@ -31,6 +32,7 @@ class TfliteTarget(Target):
     doc = "TensorFlow Lite: a .tflite file, for LiteRT and the tools of many chips."
     accepts = ("tfl",)
     pipeline = "tfl-sizes,tfl-check-operators"
+    converting = MappingProxyType({"tosa-to-onnx.bits": "32"})  # it has no floats of 64 bits, in which integers are exact
 
     def check(self, module: Module, options: Mapping[str, Any]) -> Sequence[Finding]:
         """What is no operator, and what LiteRT, where it is here, has no kernel of for such types: it is asked about each."""

@@ -41,7 +41,8 @@ class TflmTarget(Target):
     pipeline = "tfl-sizes,tfl-check-operators,tflm-write-otherwise,dce"
     converting = MappingProxyType({
         "tfl-to-top.hybrid": "float",  # no kernel there quantizes while it runs
-        "top-to-tfl.bytes": "signed"})  # nor computes with unsigned bytes
+        "top-to-tfl.bytes": "signed",  # nor computes with unsigned bytes
+        "tosa-to-onnx.bits": "32"})  # nor has floats of 64 bits
     rounds_alone = True  # its kernels are not LiteRT's: FULLY_CONNECTED of 8 bits rounds twice there, and once here
 
     def options(self) -> dict[str, tuple[type | tuple[str, ...], Any, str]]:
