@@ -150,7 +150,8 @@ BITS = ["tosa.mul", "tosa.arithmetic_right_shift", "tosa.logical_left_shift", "t
 def test_operator_in_32_bits(operator: str) -> None:
     """What needs more than 32 bits is refused, case by case, and all else is the same."""
     cases = [case for case in catalogue.all_cases()
-             if case.op == operator and np.asarray(case.operands[0]).dtype.kind in "iub"]
+             if case.op == operator and np.asarray(case.operands[0]).dtype.kind in "iub"
+             and not any(word in str(case) for word in UNKNOWN)]
     module, inputs = catalogue.in_32_bits(cases)
     wanted = transload.run(module, inputs)
     for given in in_onnxruntime(module, inputs, "32"):
