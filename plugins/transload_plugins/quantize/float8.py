@@ -11,7 +11,7 @@ Source: P. Micikevicius et al., "FP8 formats for deep learning", 2022; "OCP 8-bi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -128,7 +128,7 @@ def held_in(
     kept |= {name: kept[said] for name, said in products.items() if said in kept}
     formats |= {name: formats[said] for name, said in products.items() if said in formats}
     spread = Spread(samples if samples is not None else (), 2 * ROUNDED)
-    ranges = _ranges(module, spread, samples is not None, calibration, method)
+    ranges = _ranges(module, spread, samples is not None, calibration, method, kept)
     fitted, apart = spread.kept[::2], spread.kept[1::2] or spread.kept
     chosen = {name: (op, formats.get(name, format)) for name, op in layers_there.items() if name not in kept}
     some = fitted if rounding else []
@@ -194,8 +194,9 @@ def _asked(
 
 def _ranges(
     module: Module, samples: Spread, are_there: bool, calibration: Calibration | str | Path | None, method: str | None,
+    floats: Collection[str],
 ) -> Mapping[str, float]:
-    """How far from zero each tensor reaches, by its name."""
+    """How far from zero each tensor reaches, by its name; those that stay float may be infinite."""
     calibration = Calibration.of(calibration)
     if calibration is not None:
         if method:
@@ -206,7 +207,7 @@ def _ranges(
             for _ in samples:  # some are kept on the way
                 pass
     elif are_there:
-        calibration = calibrations.calibrate(module, samples, method or "minmax", symmetric=True)
+        calibration = calibrations.calibrate(module, samples, method or "minmax", symmetric=True, floats=floats)
     else:
         raise UsageError(
             "floats of 8 bits need samples, or a calibration: how far activations reach decides on their scales",

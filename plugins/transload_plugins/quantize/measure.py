@@ -121,8 +121,8 @@ def measured(
 
     `workers` is the number of threads, by default that of the cores. Where a path is given to `resume` at, the state is saved
     there now and then, and a run that finds one goes on from it; it is removed at the end. Of `floats`, tensors that stay such,
-    numbers that are not finite are passed over, with all beside them. Raises `UsageError` where there is no sample, where one
-    lacks an input, or a tensor is not finite on it, and where a state is of another module or other samples.
+    numbers that are not finite are passed over. Raises `UsageError` where there is no sample, where one lacks an input, or a
+    tensor is not finite on it, and where a state is of another module or other samples.
     """
     total = length_hint(samples) or None  # 0 where it is not known
     counting = Counting(module, total, floats)
@@ -188,6 +188,8 @@ class Counting:
                     self.histograms[name].add(array)
             except UsageError as error:
                 if name in self.floats and name not in self.inputs:
+                    with self._locks[name]:
+                        self.histograms[name].add(array[np.isfinite(array)])
                     return
                 hint = error.hint if name in self.inputs or not _finite(sample) else (
                     "the sample is finite, and the model makes them, as by a logarithm of 0: "
