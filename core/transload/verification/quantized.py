@@ -7,7 +7,7 @@ within what the target says is near enough (`Target.tolerance`). Where activatio
 (`bounds.DYNAMIC`), a target's own runtime may lose `AS_IT_RUNS` times as much as the weights did, or `TWICE` as much as
 activations lose that are rounded in the hub. What is farther is near enough by limits that somebody set of the same tensors. How
 near the result is to the float model, run by its own framework, is told over all samples (SQNR, cosine, agreement), and judged
-only by such limits.
+only by such limits, and by whether what is finite there is finite.
 
 The quantized module is made of the float one in the hub, and has what is wrong with that. So the float module is compared with
 the source's runtime as the result of a conversion without quantizing is (`verify_conversion`), on one sample that varies: it has
@@ -50,7 +50,7 @@ from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .runtimes import judged_format, run_of, runtime_for
-from .several_runs import agreement, beside_floats, compare_runs, joined, of_other_shapes
+from .several_runs import agreement, as_near_as_floats, beside_floats, compare_runs, joined, no_longer_finite, of_other_shapes
 from .steady import always_same
 from .tolerance import Tolerance, limit_texts
 from .verify import Verification, verify_conversion
@@ -147,12 +147,12 @@ def verify_quantized(
         elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
-    padded = reference.padded if not rounds_alone else _as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
-    beside = beside_floats(floats, [_real(model.module, each) for each in actual], padded)
-    cost = [] if limits is None else [
-        f"{reason}, beside the float model" for tensor in beside for reason in broken_limits(tensor, limits)]
-    is_costly = bool(cost) and not broken
-    broken += cost
+    padded = reference.padded if not rounds_alone else as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
+    real = [_real(model.module, each) for each in actual]
+    beside, lost = beside_floats(floats, real, padded), _no_longer_finite(floats, real, tolerance)
+    cost = [*(lost if samples is not None else ()), *(() if limits is None else (
+        f"{reason}, beside the float model" for tensor in beside for reason in broken_limits(tensor, limits)))]
+    is_costly, broken = bool(cost) and not broken, [*broken, *cost]
     verdict = Verification(
         "failed" if broken else "passed", "", "the quantized module", running.used, integers, broken,
         notes=[*running.notes, *reference.notes, *not_measured([*integers, *beside]), *_unjudged(beside, limits),
@@ -163,26 +163,25 @@ def verify_quantized(
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
     if not broken:
-        others = of_other_shapes((each for each in beside if each.name not in padded), tolerance)
+        others = of_other_shapes((each for each in beside if each.name not in padded), tolerance) + lost
         _say_what_is_open(verdict, others, _telling(model.module, taken, wanted), limits)
     return verdict
 
 
+def _no_longer_finite(floats: list[Outputs], actual: list[Outputs], tolerance: Tolerance | None) -> list[str]:
+    """What quantizing made infinite, or no number, in words; outputs that are excepted are not judged."""
+    return [why for name, why in no_longer_finite(floats, actual).items() if tolerance is None or name not in tolerance.excepts]
+
+
 def _say_what_is_open(verdict: Verification, others: list[str], telling: set[int], limits: Tolerance | None) -> None:
-    """Have a verdict say that nothing is known: of shapes that are `others` than the floats', or where no output is `telling`."""
+    """Have a verdict say that nothing is known: of `others`, of other shapes than the floats' or not finite on drawn inputs, or
+    where no output is `telling`."""
     if others or not telling:
         told = f"beside the float model, {'; '.join(others[:TOLD])}"
         verdict.status = "inconclusive"
         verdict.why = told if others else "the outputs are the same whatever is computed, on all samples"
     elif limits is None:
         verdict.why = _poor(verdict.quantized, verdict.excepts)
-
-
-def _as_near_as_floats(
-    padded: Mapping[str, int | None], integers: Iterable[TensorDifference], tolerance: Tolerance,
-) -> dict[str, int | None]:
-    """Of `padded` outputs those as near to the quantized module's as floats are: of the others, noise says nothing."""
-    return {each.name: padded[each.name] for each in integers if each.name in padded and not broken_limits(each, tolerance)}
 
 
 def _telling(module: Module, taken: list[Outputs], wanted: list[Outputs]) -> set[int]:

@@ -1,11 +1,16 @@
 """An output of a quantized module on whose way nothing was quantized is judged as floats are, whatever rounded it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from transload.verification.quantized import _farther_than_quantizing
-from transload.verification.several_runs import agreement
+import transload
+from transload.verification.quantized import QuantizedModel, _farther_than_quantizing, verify_quantized
+from transload.verification.running import Running
+from transload.verification.several_runs import agreement, no_longer_finite
 from transload.verification.tolerance import Tolerance
+from transload.verification.verdict import Verification
 
 from tests.support.graphs import Graph
 
@@ -80,3 +85,50 @@ def test_rows_of_which_the_same_place_is_the_greatest(rows: int, share: float | 
     """Of no row there is no share."""
     floats, actual = ({"y": np.array([[1, 2, 3], greatest], np.float32)[:rows]} for greatest in ([1, 2, 3], [3, 2, 1]))
     assert agreement("y", [floats], [actual]) == share
+
+
+@pytest.mark.parametrize(("floats", "actual", "share"), [
+    ([1.0, 2.0], [np.nan, np.nan], 0.5), ([np.nan, 2.0], [np.nan, 1.0], 1.0), ([1.0, 2.0], [1.0, np.nan], 0.5)])
+def test_a_row_that_is_no_number_agrees_with_none(floats: list[float], actual: list[float], share: float) -> None:
+    """The place of the first NaN was that of the greatest number."""
+    there, here = ({"y": np.array([row, [0, 1]], np.float32)} for row in (floats, actual))
+    assert agreement("y", [there], [here]) == share
+
+
+@pytest.mark.parametrize("odd", ["nan", "inf"])
+def test_what_is_finite_and_becomes_none_is_not_right(odd: str) -> None:
+    """NaN beside NaN was the same, and the output `poor`, whatever the float model gives."""
+    graph = Graph((1, 4))
+    (x,) = graph.inputs
+    far = graph.Mul(graph.Mul(x, x), graph.Mul(x, x))
+    floats = graph.done(graph.Div(far, far) if odd == "nan" else far, graph.Abs(x))
+    held = transload.quantize(floats, "f16")  # without samples, which would have it stay f32
+    model = QuantizedModel(floats, floats, held, False)
+    near, away = ({"x0": np.array([[far, 1.0, 2.0, 3.0]], np.float32)} for far in (10.0, 100.0))
+
+    def verdict(**asked: Any) -> Verification:
+        return verify_quantized(model, Running(transload.lower(held, "stablehlo"), "reference"), **asked)
+
+    assert verdict(samples=[near]).passed
+    found = verdict(samples=[near, away])
+    assert found.failed and found.is_costly
+    assert found.broken == ["y0: 1 of 8 numbers that are finite in the float model are not"]
+    assert verdict(samples=[near, away], tolerance=Tolerance(excepts=frozenset({"y0"}))).passed
+
+
+def test_what_is_not_finite_on_drawn_inputs_leaves_a_verdict_open() -> None:
+    """They may lie farther from 0 than any that the model is for."""
+    graph = Graph((1, 64))
+    floats = graph.done(graph.MulConst(graph.Abs(graph.inputs[0]), const_val=6e4))
+    held = transload.quantize(floats, "f16")
+    found = verify_quantized(QuantizedModel(floats, floats, held, False), Running(held, "reference"))
+    assert found.status == "inconclusive" and "finite in the float model" in found.why
+
+
+def test_an_infinity_is_the_greatest_number() -> None:
+    """As masks have either."""
+    most = np.finfo(np.float32).max
+    there, here = ({"y": np.array([far, 1, np.nan], np.float32)} for far in (-most, -np.inf))
+    assert not no_longer_finite([there], [here]) and not no_longer_finite([here], [there])
+    assert no_longer_finite([{"y": np.zeros(3, np.float32)}], [here]) == {
+        "y": "y: 2 of 3 numbers that are finite in the float model are not"}
