@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -35,9 +36,6 @@ MAX_DEPTH = 32
 
 MAX_CALLS = 128
 """How deep calls of functions may lie in each other, where these are written in other opset versions than the model."""
-
-MAX_SPARSE = 1 << 28
-"""Elements that a sparse tensor may have as a dense one."""
 
 
 class Scope:
@@ -352,21 +350,21 @@ class GraphImporter:
         what = sparse.values.name or "sparse tensor"
         shape = tuple(sparse.dims)
         values = self.tensors.read(sparse.values, what)
-        indices = self.tensors.read(sparse.indices, what).numpy()
-        size = 1
-        for n in shape:
-            size *= n
-        if any(n < 0 for n in shape) or size > MAX_SPARSE:
+        places = self.tensors.read(sparse.indices, what)
+        indices, size = places.numpy(), math.prod(shape)
+        if any(n < 0 for n in shape):
             raise ReadError(f"{self.tensors.name}: sparse tensor {what!r} claims the shape {list(shape)[:8]}")
+        self.tensors.unpack(what, size * values.data.dtype.itemsize, values.nbytes + places.nbytes)
         try:
             flat = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), shape)
             array = np.zeros(size, values.data.dtype)
             if flat.size and (flat.min() < 0 or flat.max() >= size):
                 raise ValueError("an index is outside the tensor")
             array[flat] = values.numpy()
+            array = array.reshape(shape)
         except (ValueError, TypeError, IndexError) as error:
             raise ReadError(f"{self.tensors.name}: sparse tensor {what!r} is not valid: {error}") from None
-        return Dense(ArrayData(array.reshape(shape)), TensorType(shape, values.type.element))
+        return Dense(ArrayData(array), TensorType(shape, values.type.element))
 
 
 def fill_in(node: Any, attributes: dict[str, Any], absent: set[str]) -> None:

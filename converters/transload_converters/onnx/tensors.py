@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import VARIABLE, allowance
 from transload.errors import ReadError
 from transload.files import kind_of
 from transload.ir import ArrayData, Dense, IntegerType, LazyData, MmapData, Packed4Data, TensorType, Type, dtype_of
@@ -29,6 +30,8 @@ _MOST = 1 << 56
 _EXTERNAL = 1
 _AT_ONCE = 1 << 20
 """Numbers that are packed at a time, as their bits lie apart then, one a byte: a multiple of 8, to end with a whole byte."""
+_DENSE_OF_SPARSE = 64
+"""Bytes of dense tensors for each byte that is stored of sparse ones, where these are more than constants may grow by."""
 PACKED = {21: 4, 22: 4, 23: 4, 25: 2, 26: 2, 27: 6, 28: 6}
 """Bits of an element of the packed types; the others fill their dtype."""
 
@@ -40,6 +43,19 @@ class TensorReader:
         self.name = name
         self.folder = folder
         self._files: dict[str, tuple[Path, int]] = {}
+        self._packed = self._unpacked = 0
+
+    def unpack(self, what: str, size: int, stored: int) -> None:
+        """Count what a sparse tensor is as a dense one, of what is `stored` of it, in bytes.
+
+        Raises `ReadError` where all together are more than constants may grow by, and many times what the file has of them: one
+        number fills gigabytes, here and in any runtime.
+        """
+        self._packed += stored
+        self._unpacked += size
+        if self._unpacked > max(allowance().grown, _DENSE_OF_SPARSE * self._packed):
+            raise self._error(what, f"is sparse, and takes {size:,} bytes as a dense one, {self._unpacked:,} with those before",
+                              f"{VARIABLE}=grown={self._unpacked} allows them")
 
     def read(self, tensor: Any, what: str, raw: memoryview | None = None) -> Dense:
         """The constant of a `TensorProto`; `what` names it in messages, `raw` are its bytes where they were cut out."""
