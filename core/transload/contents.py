@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from .ir import Dense, Module
 from .ir.constants import ArrayData, LazyData, MmapData, Packed4Data
 
-__all__ = ["STRUCTURE", "constant_bytes", "dialects_in", "main_dialect", "op_counts"]
+__all__ = ["STRUCTURE", "constant_bytes", "dialects_in", "main_dialect", "op_counts", "unpacked_bytes"]
 
 STRUCTURE = ("builtin", "func")
 """Dialects that only hold a module together and are part of every other."""
@@ -38,14 +39,23 @@ def op_counts(module: Module) -> dict[str, int]:
 
 def constant_bytes(module: Module) -> int:
     """Bytes of all constants. Those that lie in the same memory, or the same part of a file, are counted once."""
-    seen = {id(a.data): a.data for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}
     total, last, covered = 0, None, 0
-    for whose, start, end in sorted(map(_extent, seen.values())):
+    for whose, start, end in sorted(map(_extent, _constants(module))):
         if whose != last:
             last, covered = whose, start
         total += max(end - max(start, covered), 0)
         covered = max(covered, end)
     return total
+
+
+def unpacked_bytes(module: Module) -> int:
+    """Bytes of the constants that become arrays of their own when they are used, each: sparse ones, of a number or none."""
+    return sum(data.nbytes for data in _constants(module) if isinstance(data, LazyData) and data.of is not None)
+
+
+def _constants(module: Module) -> Iterable[Any]:
+    """What a module's constants are held by, each once."""
+    return {id(a.data): a.data for op in module.walk() for a in op.attributes.values() if isinstance(a, Dense)}.values()
 
 
 def _extent(data: Any) -> tuple[str, int, int]:

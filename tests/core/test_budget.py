@@ -273,6 +273,29 @@ def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monke
     assert "TRANSLOAD_BUDGET=memory=16000" in skipped.why
 
 
+def test_what_runtimes_make_of_constants_counts_together(tmp_path: Path) -> None:
+    """LiteRT holds each of the floats that a file of 1 MB makes of one buffer 400 times: 4 GB."""
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    model = ModelWriter()
+    value = model.add_tensor("x", (1000,), "float32")
+    model.inputs = [value]
+    for number in range(10):
+        halves = model.add_tensor(f"w{number}", (1000,), "float16", np.arange(1000, dtype=np.float16).tobytes())
+        floats, total = (model.add_tensor(f"{kind}{number}", (1000,), "float32") for kind in "fy")
+        model.add_operator("DEQUANTIZE", [halves], [floats])
+        model.add_operator("ADD", [value, floats], [total])
+        value = total
+    model.outputs = [value]
+    file = tmp_path / "m.tflite"
+    file.write_bytes(model.finish())
+    source = transload.load(file)
+    result = transload.lower(source, "tosa")
+    with allowed(memory=10), pytest.MonkeyPatch.context() as patched:
+        patched.setattr("transload.verification.verify._VALUES_OF_ONE", 1)
+        skipped = verify_conversion(source, result)
+    assert skipped.status == "skipped" and "take 48,000 bytes at one time" in skipped.why
+
+
 def test_a_model_of_next_to_nothing_folds_no_more_than_half_a_gigabyte() -> None:
     """Each doubling is there until all are: 256 MB of growth are 512 MB at one time."""
     spent = Budget()

@@ -7,7 +7,7 @@ import pytest
 
 import transload
 from transload.budget import allowed
-from transload.contents import constant_bytes
+from transload.contents import constant_bytes, unpacked_bytes
 from transload.ir import F32, I8, QuantType
 from transload.ir.constants import ArrayData, LazyData, MmapData, Packed4Data, TensorData
 
@@ -30,6 +30,13 @@ REPEATED = np.broadcast_to(SHARED[:1], (5000,))
 def test_constants_that_lie_in_the_same_bytes_are_counted_once(held: list[TensorData], size: int) -> None:
     g = Graph((1,))
     assert constant_bytes(g.done(*map(g.builder.constant, held))) == size
+
+
+def test_sparse_constants_are_counted_as_what_they_become() -> None:
+    g, stored = Graph((1,)), SHARED[:10]
+    held = [ArrayData(SHARED), *(LazyData(lambda: SHARED, (1000,), np.int8, of=stored) for _ in range(3))]
+    module = g.done(*map(g.builder.constant, held))
+    assert unpacked_bytes(module) == 3000 and constant_bytes(module) == 1000
 
 
 def test_weights_that_lie_in_the_same_bytes_become_floats_as_far_as_the_budget_goes() -> None:

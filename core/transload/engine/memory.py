@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 
 from ..errors import Unfit
-from ..ir import Block, TensorType, Type, Value, dtype_of
+from ..ir import Block, NoneType, TensorType, Type, Value, dtype_of
 from ..ir.build import constant_of
 
 __all__ = ["bytes_of", "machine_bytes", "peak_bytes"]
@@ -25,10 +25,11 @@ def bytes_of(types: Iterable[Type]) -> int:
     return sum(map(_type_bytes, types))
 
 
-def peak_bytes(block: Block) -> int:
+def peak_bytes(block: Block, *, once: bool = False) -> int:
     """The most bytes that the values of a block hold at one time, run in its order; constants aside.
 
-    Arguments and results count, sizes that are not known do not. An op's results are there before its operands go.
+    Arguments and results count, sizes that are not known do not. An op's results are there before its operands go. With `once`,
+    what is computed of constants alone stays: runtimes compute it when they load a model, and hold it from then on.
     """
     last: dict[Value, int] = {}
     for step, op in enumerate(block):
@@ -41,7 +42,7 @@ def peak_bytes(block: Block) -> int:
     for value, step in last.items():
         dying.setdefault(step, []).append(value)
     terminator = block.terminator
-    kept = set(terminator.operands)
+    kept = {*terminator.operands, *(_computed_of_constants(block) if once else ())}
     counted = set(block.arguments)
     for step, op in enumerate(block):
         made = [result for result in op.results if constant_of(result) is None]
@@ -53,6 +54,19 @@ def peak_bytes(block: Block) -> int:
                 counted.discard(value)
                 live -= _bytes(value)
     return peak
+
+
+def _computed_of_constants(block: Block) -> set[Value]:
+    """The values of a block that no argument decides."""
+    computed: set[Value] = set()
+
+    def is_known(value: Value) -> bool:
+        return value in computed or constant_of(value) is not None or isinstance(value.type, NoneType)
+
+    for op in block:
+        if op.operands and not op.regions and all(map(is_known, op.operands)):
+            computed.update(op.results)
+    return computed
 
 
 def _bytes(value: Value) -> int:

@@ -9,10 +9,10 @@ from itertools import islice
 import numpy as np
 
 from ..engine.steps import is_product
-from ..ir import BOOL, F16, Module, Op, TensorType
+from ..ir import BOOL, F16, F64, DialectType, Module, Op, TensorType
 from ..ir.build import constant_of
 
-__all__ = ["beyond_singles", "is_finite", "weights_of_no_numbers", "why_no_numbers"]
+__all__ = ["beyond_singles", "is_finite", "may_hold_doubles", "weights_of_no_numbers", "why_no_numbers"]
 
 _ENDLESS = 1e30
 
@@ -20,6 +20,12 @@ _ENDLESS = 1e30
 def is_finite(array: np.ndarray) -> bool:
     numbers = np.asarray(array)
     return numbers.dtype.kind not in "fc" or bool(np.isfinite(numbers).all())
+
+
+def may_hold_doubles(module: Module) -> bool:
+    """Whether a module computes in f64, or with elements that it does not tell."""
+    return any(isinstance(value.type, TensorType) and (value.type.element == F64 or isinstance(value.type.element, DialectType))
+               for op in module.walk() for value in op.results)
 
 
 def beyond_singles(tensors: Mapping[str, np.ndarray]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..budget import VARIABLE, allowance
-from ..contents import constant_bytes
+from ..contents import constant_bytes, unpacked_bytes
 from ..engine.choice import work_of
 from ..engine.memory import bytes_of, machine_bytes, peak_bytes
 from ..engine.steps import elements_of
@@ -191,4 +191,5 @@ def _too_much(source: Module, result: Module) -> str:
 
 
 def _memory_of(module: Module) -> int:
-    return peak_bytes(module.body_of_main)
+    """The bytes that a module's values take at one time in a runtime that has loaded it, with what that made of its constants."""
+    return peak_bytes(module.body_of_main, once=True) + unpacked_bytes(module)

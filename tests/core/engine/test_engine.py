@@ -179,6 +179,21 @@ def test_the_most_that_values_take_at_one_time():
     assert peak_bytes(module.body_of_main) == 48
 
 
+def test_what_is_computed_of_constants_alone_stays_where_a_model_is_loaded_once():
+    module = parse_module("""
+        func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {
+          %c = "top.Weight"() {value = dense<1.0> : tensor<1xf32>} : () -> tensor<1xf32>
+          %t = "top.Tile"(%c) {repeats = array<i64: 10>} : (tensor<1xf32>) -> tensor<10xf32>
+          %a = "top.Reduce"(%t) {axes = array<i64: 0>, mode = "ReduceMax", keepdims = true} : (tensor<10xf32>) -> tensor<1xf32>
+          %u = "top.Tile"(%a) {repeats = array<i64: 10>} : (tensor<1xf32>) -> tensor<10xf32>
+          %b = "top.Reduce"(%u) {axes = array<i64: 0>, mode = "ReduceSum", keepdims = true} : (tensor<10xf32>) -> tensor<1xf32>
+          %y = "top.Add"(%x, %b) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+          return %y : tensor<1xf32>
+        }""")
+    block = module.body_of_main
+    assert (peak_bytes(block), peak_bytes(block, once=True)) == (4 + 40 + 4, 4 + 2 * (40 + 4) + 4)
+
+
 def test_what_is_watched_has_the_values_inside_regions_too():
     from transload.text import parse_module
 

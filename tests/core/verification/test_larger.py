@@ -205,6 +205,16 @@ def test_what_doubles_hold_and_floats_do_not_says_nothing_on_larger_inputs(tmp_p
     assert verified(right, wrong).failed
 
 
+def test_what_lies_between_is_not_asked_for_where_nothing_is_of_doubles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All tensors of a model together are many times what it holds at one time."""
+    asked: list[Any] = []
+    monkeypatch.setattr("transload.verification.judge.beyond_singles", lambda tensors: asked.append(tensors) or [])
+    right = saved(tmp_path / "right.onnx", [("Mul", "x part", "m"), ("Softmax", "m", "y")], [1, 400], {"part": 4.0})
+    wrong = saved(tmp_path / "wrong.onnx", [
+        ("Mul", "x part", "m"), ("Exp", "m", "e"), ("ReduceSum", "e", "s"), ("Div", "e s", "y")], [1, 400], {"part": 4.0})
+    assert verified(right, wrong).failed and not asked
+
+
 @pytest.mark.parametrize("nodes", [
     [("MatMul", "x w", "a"), ("Mul", "a far", "b"), ("Sin", "b", "y")],
     [("Mul", "x few", "a"), ("Cast", "a", "b", {"to": 3}), ("Cast", "b", "y", {"to": 1})],
