@@ -26,7 +26,7 @@ from transload.errors import TransloadError
 
 from tests.drawn import Outcome
 
-SAMPLE = 120
+SAMPLE = 60
 
 ELEMENTS: dict[str, Any] = {
     "i1": np.bool_, "i2": ml_dtypes.int2, "ui2": ml_dtypes.uint2, "i4": ml_dtypes.int4, "ui4": ml_dtypes.uint4,

@@ -61,7 +61,7 @@ from transload.text import parse_module, print_module
 
 from tests.drawn import Outcome
 
-SAMPLE = 200
+SAMPLE = 100
 
 _QUANT = QuantType(I8, F32, (0.5,), (0,))
 _TYPES = [

@@ -36,7 +36,7 @@ from transload.text import print_module
 from tests.drawn import Outcome
 from tests.drawn._odd_plugin import ORDER, Misbehaviour, OddPlugin, module_of_twice
 
-SAMPLE = 25
+SAMPLE = 13
 
 
 # --- exceptions

@@ -16,7 +16,7 @@ from ._by_tensor import told_wrongly
 from ._onnx_graph import LEVELS, Graph, NoCaseError, Quantized
 from ._onnx_steps import BETWEEN, ENDS, LINEAR, STEADY, Step
 
-SAMPLE = 30
+SAMPLE = 15
 SHAPES = [(1, 3, 5, 4), (2, 4, 4, 6), (1, 1, 7, 7), (2, 4, 5), (3, 8), (5, 16), (2, 3, 4, 4), (1, 1), (6,), (1, 2, 1, 9)]
 
 

@@ -17,7 +17,7 @@ from ._tflite_steps import FIRST, LAST, STEPS
 from tests.support import tosa_reference
 from tests.support.litert import run_litert
 
-SAMPLE = 30
+SAMPLE = 15
 SHAPES = [(1, 4, 5, 3), (2, 5, 4, 2), (1, 7, 7, 4), (2, 3, 4), (3, 8), (6,), (1, 1), (1, 1, 1, 1), (2, 1, 3, 1), (1, 6, 1, 8)]
 ROUNDED = {"DIV", "HARD_SWISH", "RESIZE_BILINEAR", "REDUCE_PROD", "SUM", "GELU", "ELU", "CEIL", "ROUND"}
 """What may be a step beside LiteRT's (tests/support/tflite_ops/tolerances.py): after these the chain ends."""

@@ -20,7 +20,7 @@ from tests.plugins.stablehlo.dialect.invalid_programs import OURS_TO_DECIDE, VAL
 from tests.support import jaxlib_judge
 from tests.support.stablehlo_seeds import SEEDS
 
-SAMPLE = 150
+SAMPLE = 75
 
 
 def draw(number: int, folder: Path) -> Outcome:
