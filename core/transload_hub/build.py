@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from transload.errors import Unsupported
-from transload.ir import BOOL, F64, I32, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
+from transload.ir import BOOL, F32, F64, I32, Dense, IntegerType, QuantType, SplatData, TensorType, Type, Value, dtype_of
 from transload.ir.build import Builder
 from transload.ir.quantization import spread
 
 from . import tables
+from .scales import halves_up
 from .tables import MAX_CONSTANT, need_place
 
 __all__ = [
@@ -56,8 +57,12 @@ def compared_not(build: Builder, a: Value, b: Value, mode: str) -> Value:
     return build.emit("top.Compare", a, b, mode=_OPPOSITE[mode])
 
 
-def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:
-    """A number cast to a quantized type with the round_mode HalfToEvenStored, by ops on plain numbers."""
+def quantized_as_stored(build: Builder, x: Value, element: QuantType, round_mode: str = "HalfToEvenStored") -> Value:
+    """A number cast to a quantized type with the round_mode HalfToEvenStored or HalfUp, by ops on plain numbers."""
+    if round_mode == "HalfUp":
+        counted = _counted(build, cast(build, x, F32), element)
+        whole = build.emit("top.Cast", counted, element=element.storage, saturate=True)
+        return build.emit("top.Bitcast", whole, element=element)
     x = x if x.is_float else cast(build, x, element.expressed)
     dtype = dtype_of(x.element)
     scales, points = (build.constant(spread(numbers, element, x.rank, dtype), x.element)
@@ -66,6 +71,16 @@ def quantized_as_stored(build: Builder, x: Value, element: QuantType) -> Value:
     inside = build.emit("top.Clip", steps, min=float(element.storage_min), max=float(element.storage_max))
     whole = build.emit("top.Cast", inside, element=element.storage, round_mode="HalfToEven", saturate=True)
     return build.emit("top.Bitcast", whole, element=element)
+
+
+def _counted(build: Builder, x: Value, element: QuantType) -> Value:
+    """The stored numbers of float32 ones, as floats, halves up (`HalvesUp`)."""
+    by = halves_up(element)
+    low, twice = (build.constant(spread(tuple(numbers), element, x.rank, np.float32), F32) for numbers in (by.low, by.twice))
+    steps = build.emit("top.Mul", build.emit("top.Sub", x, low), twice)
+    halves = build.emit("top.Floor", build.emit("top.Clip", steps, min=0.0, max=by.most))
+    moved = build.emit("top.AddConst", halves, const_val=by.moved)
+    return build.emit("top.Floor", build.emit("top.MulConst", moved, const_val=0.5))
 
 
 def reduced_over_nothing(build: Builder, x: Value, mode: str) -> Value:

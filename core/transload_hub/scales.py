@@ -24,9 +24,9 @@ from transload.ir import QuantType, Type
 from transload.rewrite import Unsupported
 
 __all__ = [
-    "COMPARED", "Scale", "activation_bounds", "apply_scale", "clamp_factor", "compares_reals", "divide_by_power_of_two",
-    "exp_on_negative_values", "float_product", "high_multiply", "nudged", "per_step", "product_factors", "quantize_float32",
-    "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
+    "COMPARED", "HalvesUp", "Scale", "activation_bounds", "apply_scale", "clamp_factor", "compares_reals",
+    "divide_by_power_of_two", "exp_on_negative_values", "float_product", "halves_up", "high_multiply", "nudged", "per_step",
+    "product_factors", "quantize_float32", "scale16", "scale32", "scale_exact", "scales32", "softmax_input_scale", "split",
 ]
 
 INT32_MAX = (1 << 31) - 1
@@ -64,6 +64,27 @@ def nudged(low: Any, high: Any, least: int, most: int) -> tuple[np.ndarray, np.n
         scale = (high - low) / np.float32(most - least)
         zero = np.float32(least) - low / scale
         return scale, np.clip(np.floor(zero.astype(np.float64) + 0.5), least, most)
+
+
+class HalvesUp(NamedTuple):
+    """What quantizes float32 numbers with halves up (`top.Cast`), in steps from the lower end of their range on.
+
+    `floor((floor(clamp((x - low) * twice, 0, most)) + moved) / 2)`: in twice the steps halves are whole numbers, and all after
+    the product is exact. A half that is added to the steps themselves would be rounded with what is just below it.
+    """
+
+    low: np.ndarray
+    """The lower end of the real numbers; one, or one for each index of the type's axis, as of `twice`."""
+    twice: np.ndarray
+    most: float
+    moved: float
+
+
+def halves_up(element: QuantType) -> HalvesUp:
+    """What quantizes to a type of 16 bits or less with halves up."""
+    least, most = element.storage_min, element.storage_max
+    scales, points = (np.asarray(numbers, np.float32) for numbers in (element.scales, element.zero_points))
+    return HalvesUp((np.float32(least) - points) * scales, 2 * (np.float32(1) / scales), 2.0 * (most - least), 2.0 * least + 1)
 
 
 def scale32(real: float) -> Scale:

@@ -39,6 +39,8 @@ def dequantized(x: Array, type_: QuantType) -> Array:
 
 def _quantized(real: Array, type_: QuantType, round_mode: str) -> Array:
     """Stored integers of real numbers. The quotient is taken in the numbers' own precision, as runtimes do."""
+    if round_mode == "HalfUp":
+        return _counted(real.astype(np.float32), type_)
     rounding = _ROUNDINGS[round_mode]
     quotient = real / spread(type_.scales, type_, real.ndim, real.dtype)
     if round_mode == "HalfToEvenStored":
@@ -46,6 +48,15 @@ def _quantized(real: Array, type_: QuantType, round_mode: str) -> Array:
     stored = rounding(_as_float64(quotient))
     stored += spread(type_.zero_points, type_, real.ndim, np.float64)
     return _saturated(stored, type_)
+
+
+def _counted(real: Array, type_: QuantType) -> Array:
+    """Stored integers of float32 numbers, as the nearest of the steps from the lower end of their range on, halves up."""
+    scales, points = (spread(numbers, type_, real.ndim, np.float32) for numbers in (type_.scales, type_.zero_points))
+    least, most = (np.float32(end) for end in (type_.storage_min, type_.storage_max))
+    low, high = ((end - points) * scales for end in (least, most))
+    steps = np.array((np.clip(real, low, high) - low) * (np.float32(1) / scales), np.float64)
+    return _saturated(_as_float64(np.floor(steps + 0.5) + least), type_)
 
 
 def _as_float64(x: Array) -> Array:
@@ -93,7 +104,6 @@ def _narrowed(x: Array, type_: IntegerType) -> Array:
 @KERNELS("top.Cast", quantized="native")
 def cast(op: Cast, x: Array) -> Array:
     source, target = op.operands[0].element, op.results[0].element
-    rounding = _ROUNDINGS[op.round_mode]
     with np.errstate(all="ignore"):
         if isinstance(source, QuantType):
             if source == target:
@@ -101,11 +111,11 @@ def cast(op: Cast, x: Array) -> Array:
             real = dequantized(x, source)
             if isinstance(target, QuantType):
                 return _quantized(real, target, op.round_mode)
-            return _to_plain(real.astype(np.float32), target, rounding, op.saturate)
+            return _to_plain(real.astype(np.float32), target, _ROUNDINGS[op.round_mode], op.saturate)
         if isinstance(target, QuantType):
             real = wide(x)
             return _quantized(real.astype(np.float64) if real.dtype.kind in "biu" else real, target, op.round_mode)
-        return _to_plain(x, target, rounding, op.saturate)
+        return _to_plain(x, target, _ROUNDINGS[op.round_mode], op.saturate)
 
 
 @KERNELS("top.Bitcast", quantized="native")

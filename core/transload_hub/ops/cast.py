@@ -10,7 +10,10 @@ from .base import TOP
 from .infer import same_as_input
 from .rounding import rounds
 
-__all__ = ["width_of"]
+__all__ = ["OF_STORED", "width_of"]
+
+OF_STORED = ("HalfToEvenStored", "HalfUp")
+"""The modes of rounding that are of stored numbers, with their zero point: to quantized types alone."""
 
 
 def _default_rounding(op: Cast) -> str:
@@ -24,7 +27,10 @@ class Cast(DeclaredOp):
     """The same values in another element type, which the caller gives (TPU-MLIR manual 13.1, CastOp).
 
     - float or integer to quantized: `clamp(round(x / scale) + zero_point)` (ONNX QuantizeLinear, TFLite QUANTIZE); with
-      round_mode HalfToEvenStored `clamp(round(x / scale + zero_point))` (StableHLO `uniform_quantize`);
+      round_mode HalfToEvenStored `clamp(round(x / scale + zero_point))` (StableHLO `uniform_quantize`); with HalfUp as fake
+      quantization does, the same in float32 as steps from the lower end on, halves up: `least +
+      floor((clamp(x, low, high) - low) * (1 / scale) + 1/2)`, of a type whose integers are from `least` on, its numbers from
+      `low` to `high` (TFLite FAKE_QUANT, TensorFlow's FakeQuantWithMinMaxArgs);
     - quantized to float or integer: `(stored - zero_point) * scale`, a product of float32 that is then cast (ONNX
       DequantizeLinear, TFLite DEQUANTIZE);
     - quantized to quantized: both, rounded once (TFLite QUANTIZE of a quantized tensor);
@@ -35,9 +41,9 @@ class Cast(DeclaredOp):
     input = operand("the tensor", type=TENSOR)
     output = result("of the input's shape", type=TENSOR)
     round_mode = attribute(
-        enum("Trunc", "HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"),
+        enum("Trunc", "HalfAwayFromZero", "HalfToEven", *OF_STORED),
         "how a number between two is rounded; by default HalfAwayFromZero to a quantized type, else Trunc; with HalfToEvenStored "
-        "the stored number is even, where zero points are odd, too",
+        "the stored number is even, where zero points are odd, too; with HalfUp it is the greater, below 0, too",
         default=_default_rounding)
     saturate = attribute(BOOLEAN, "whether what is out of an integer's range becomes its nearest end", default=False)
     stored = attribute(
@@ -48,8 +54,14 @@ class Cast(DeclaredOp):
 
     @constraint
     def stored_numbers_are_quantized(op) -> bool:
-        """with round_mode HalfToEvenStored the result is quantized"""
-        return op.round_mode != "HalfToEvenStored" or op.results[0].is_quantized
+        """with round_mode HalfUp or HalfToEvenStored the result is quantized"""
+        return op.round_mode not in OF_STORED or op.results[0].is_quantized
+
+    @constraint
+    def steps_are_told_apart(op) -> bool:
+        """with round_mode HalfUp the result is stored in 16 bits or less, as float32 tells halves apart of"""
+        kind = op.results[0].quant
+        return op.round_mode != "HalfUp" or kind is None or kind.storage.width <= 16
 
     def infer(op) -> Type:
         return same_as_input(op)

@@ -58,20 +58,21 @@ def _complete(module: Module, everything: bool) -> list[str]:
         later = rounded_later(op.results[0])
         if later is not None:
             if moves_of(op) is None or op.name in _TYPES:
-                _round_before(op.results[0], later)
+                _round_before(op.results[0], *later)
         elif everything and (kind := follows(op)) is not None:
             between_casts(op.results[0], kind)
             told.append(op.origin or op.name)
     return told
 
 
-def rounded_later(value: Value) -> QuantType | None:
-    """The type to which all that takes a tensor rounds it, or what only moves its numbers: then it may be rounded before."""
+def rounded_later(value: Value) -> tuple[QuantType, str] | None:
+    """The type to which all that takes a tensor rounds it, or what only moves its numbers, and how: it may be rounded before."""
     kinds = set()
     for user in value.uses:
         kind = None
         if user.name == "top.Cast":
-            kind = user.results[0].quant
+            made = user.results[0].quant
+            kind = (made, str(user.attribute("round_mode"))) if made is not None else None
         elif len(user.results) == 1 and moved(user) == (value,):
             kind = rounded_later(user.results[0])
         kinds.add(kind)
@@ -83,10 +84,10 @@ def follows(op: Op) -> QuantType | None:
     return _TYPES[op.name](op) if op.name in _TYPES else None
 
 
-def _round_before(value: Value, kind: QuantType) -> None:
+def _round_before(value: Value, kind: QuantType, round_mode: str) -> None:
     """Round a tensor before its numbers are moved, where it is rounded behind that."""
     if any(user.name != "top.Cast" for user in value.uses) and (value.op is None or value.op.name != "top.Cast"):
-        between_casts(value, kind)
+        between_casts(value, kind, round_mode)
 
 
 def between_casts(value: Value, type_: QuantType, round_mode: str = "HalfAwayFromZero") -> None:

@@ -14,6 +14,7 @@ from transload.engine.quantized import dequantize
 from transload.errors import Unsupported
 from transload.ir import BOOL, F32, FloatType, IntegerType, QuantType, Type
 from transload.ir.build import constant_of
+from transload_hub.scales import halves_up
 
 from .calculations import within
 from .emitters import emits
@@ -104,11 +105,17 @@ def _quantized(op: Any, p: Program, x: Argument, wanted: QuantType) -> Argument:
     """`clamp(round(x / scale) + zero_point)`, halves to even. MIL clamps to all of its type: to less, the reals are clipped.
 
     With HalfToEvenStored what is stored is even, which differs where zero points are odd: `clamp(round(x / scale + zero_point))`.
+    With HalfUp it is rounded before (`HalvesUp`).
     """
     kind, scale, point = mil_type(wanted), wanted.scales[0], wanted.zero_points[0]
     if str(op.round_mode) == "HalfToEvenStored" and point % 2:
         x = p("add", x=p("real_div", x=x, y=_number(scale)), y=_number(point))
         scale, point = 1.0, 0
+    if str(op.round_mode) == "HalfUp":
+        by = halves_up(wanted)
+        steps = p("mul", x=p("sub", x=_single(p, x, op.input.element), y=_number(by.low[0])), y=_number(by.twice[0]))
+        moved = p("add", x=p("floor", x=p("clip", x=steps, alpha=_number(0), beta=_number(by.most))), y=_number(by.moved))
+        x, scale, point = p("floor", x=p("mul", x=moved, y=_number(0.5))), 1.0, 0
     low, high = wanted.storage_min, wanted.storage_max
     if (low, high) != wanted.storage.range:
         x = p("clip", x=x, alpha=_number((low - point) * scale), beta=_number((high - point) * scale))

@@ -211,7 +211,7 @@ def cast(op: Op, to: Writer) -> str:
     x, result = op.operands[0], op.results[0]
     made, shape = to.value(x), _shape(x)
     if result.is_quantized:
-        return to.quantize(made, result)
+        return to.quantize(made, result, up=op.round_mode == "HalfUp")
     element = result.stored_element
     if not isinstance(element, IntegerType):
         return made

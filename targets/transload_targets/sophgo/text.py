@@ -20,6 +20,7 @@ from transload.errors import Finding, Unsupported, merge_findings
 from transload.ir import Module, Op, Value, input_names, is_absent
 from transload.ir.build import constant_of
 from transload.ir.names import FreshNames
+from transload_hub.scales import halves_up
 
 from .integers import need_whole
 from .operators import OPERATORS
@@ -128,22 +129,33 @@ class Writer:
             return self._line(name, operands, type_, attributes or {}, own)
         return self._steps(self._line(name, operands, type_, attributes or {}, self._own(f"{own}_real")), result, own)
 
-    def quantize(self, made: str, result: Value) -> str:
-        """A value as the result of an op that only quantizes it: rounded to its steps, or with its range in the table."""
+    def quantize(self, made: str, result: Value, up: bool = False) -> str:
+        """A value as the result of an op that only quantizes it: rounded to its steps, or with its range in the table.
+
+        Where it is rounded here, `up` says that halves go up, and not away from zero.
+        """
         if not self.rounds:
             self.ranges.setdefault(self._locations[made], quant_range(result))
             return made
         own = self._own(result.name or (result.op.origin if result.op is not None and result.op.origin else "quantized"))
         self.ranges[own] = quant_range(result)
-        return self._steps(made, result, own)
+        return self._steps(made, result, own, up)
 
-    def _steps(self, made: str, result: Value, own: str) -> str:
-        """Real numbers rounded to the steps of a quantized result, and cut off where its integers end."""
+    def _steps(self, made: str, result: Value, own: str, up: bool = False) -> str:
+        """Real numbers rounded to the steps of a quantized result, and cut off where its integers end; `up`: see `HalvesUp`."""
         type_, quant = _type(_sizes(result)), result.quant
         assert quant is not None  # both callers ask
-        low, high = (self.attribute(float(stored - quant.zero_point), "f64") for stored in (quant.storage_min, quant.storage_max))
-        for step, more in (("MulConst", {"const_val": self.attribute(1.0 / quant.scale, "f64")}), ("Round", {}),
-                           ("Clip", {"min": low, "max": high})):
+        ends = (float(stored - quant.zero_point) for stored in (quant.storage_min, quant.storage_max))
+        steps: list[tuple[str, dict[str, float]]] = [
+            ("MulConst", {"const_val": 1.0 / quant.scale}), ("Round", {}), ("Clip", dict(zip(("min", "max"), ends, strict=True)))]
+        if up:
+            by = halves_up(quant)
+            steps = [
+                ("AddConst", {"const_val": -float(by.low[0])}), ("MulConst", {"const_val": float(by.twice[0])}),
+                ("Clip", {"min": 0.0, "max": by.most}), ("Floor", {}),
+                ("AddConst", {"const_val": by.moved - 2 * quant.zero_point}), ("MulConst", {"const_val": 0.5}), ("Floor", {})]
+        for step, numbers in steps:
+            more = {key: self.attribute(number, "f64") for key, number in numbers.items()}
             made = self._line(step, [made], type_, more, self._own(f"{own}_{step.lower()}"))
         return self._line("MulConst", [made], type_, {"const_val": self.attribute(quant.scale, "f64")}, own)
 

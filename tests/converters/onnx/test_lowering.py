@@ -286,6 +286,21 @@ def test_infinity_stays_where_nothing_limits_it(low: str, high: str) -> None:
         np.testing.assert_array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("kind", ["u8<1:255>:f32, 0.5:129", "i8:f32, 0.7:-5", "u16<0:32767>:f32, 9.155552834272385e-05:10922"])
+def test_halves_go_up(kind: str) -> None:
+    """QuantizeLinear makes them even: it is written out. f16 is counted in f32, as everywhere."""
+    by, point = (float(each) for each in kind.split(", ")[1].split(":"))
+    for element, dtype in (("f32", np.float32), ("f16", np.float16)):
+        steps = np.concatenate([np.arange(-300, 300) + 0.5, [-1e9, 1e9] if dtype == np.float32 else [-4e4, 4e4]])
+        x = (steps * by).astype(dtype)
+        made = one_op("top.Cast", 'round_mode = "HalfUp"', {"x": tensor(x.shape, element)}, f"tensor<602x!quant.uniform<{kind}>>")
+        (wanted,) = transload.run(made, {"x": x}, engine="reference").values()
+        (found,) = run_model(model_of(transload.lower(made, "onnx")), {"x": x})
+        np.testing.assert_array_equal(found, wanted)
+        if by == 0.5:
+            np.testing.assert_array_equal(wanted, np.clip(np.floor(x.astype(float) / by + point + 0.5), 1, 255))
+
+
 def test_no_factor_with_a_fraction_is_cut_off() -> None:
     module = one_op("top.MulConst", "const_val = 0.5 : f64", {"x": tensor((4,), "i32")}, tensor((4,), "i32"))
     with pytest.raises(ConversionError, match=r"multiplies integers by integers, and not by 0\.5"):

@@ -137,6 +137,22 @@ def test_integers_are_those_that_the_nodes_compute(made: Callable[[], Any]) -> N
     assert seen >= 1000
 
 
+@pytest.mark.parametrize("attributes", [{}, {"num_bits": 16}, {"num_bits": 5, "narrow_range": True}], ids=str)
+@pytest.mark.parametrize("moved", [False, True])
+def test_halves_go_up(moved: bool, attributes: dict[str, Any]) -> None:
+    """Those below 0 went down; behind what moves numbers, in front of which they are rounded then, too."""
+    most = (1 << attributes.get("num_bits", 8)) - 1
+    count, least = most - attributes.get("narrow_range", False), -24 if most > 200 else -8
+    g = Made(shape=(1, 8, 8, 3))
+    source = g.op("r", "Reshape", "x", np.array([1, 192], np.int32)) if moved else "x"
+    g.fake("y", source, least / 16, (count + least) / 16, **attributes)
+    graph = g.done()
+    x = ((np.arange(192) + 2 * least) / 32).astype(np.float32).reshape(1, 8, 8, 3)
+    real, _ = simulated(graph, {"x": x})
+    (found,) = transload.run(hub_of(graph), {"x": x}, engine="reference").values()
+    np.testing.assert_array_equal(found.reshape(-1), real.reshape(-1))
+
+
 def test_weights_are_the_integers_of_the_nodes() -> None:
     """Of each channel, turned round where a batch norm has a factor below 0; the integers of a channel of nothing are 0."""
     graph = normalized()

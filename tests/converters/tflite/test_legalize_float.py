@@ -11,6 +11,7 @@ import pytest
 
 import transload
 from transload_converters.tflite.runtime import open_model
+from transload_hub.scales import nudged
 
 from tests.support.tflite_models import read_bytes
 
@@ -368,6 +369,19 @@ for corners, centres in ((False, False), (True, False), (False, True)):
                 align_corners=corners,
                 half_pixel_centers=centres,
             )
+
+
+@pytest.mark.parametrize(("low", "high", "bits"), [
+    (-1.0, 2.0, 15), (-1.0, 1.0, 8), (-0.37, 5.1, 8), (0.0, 6.0, 8), (-5.0, 0.0, 8), (-3.0, 2.5, 4), (-8.0, 7.999755859375, 16)])
+def test_fake_quantization_rounds_halves_up(
+    write: Callable[..., bytes], judge: Callable[..., Any], low: float, high: float, bits: int,
+) -> None:
+    """All halves, and the numbers next to them: those below 0 went down, and quotients are halves where LiteRT's are not."""
+    scale, point = nudged(low, high, 0, (1 << bits) - 1)
+    x = ((np.arange(-2, 1 << bits) - point + 0.5) * float(scale)).astype(np.float32)
+    x = np.concatenate([x, np.nextafter(x, np.float32(9)), np.nextafter(x, np.float32(-9))])
+    attributes = {"min": low, "max": high, "num_bits": bits, "narrow_range": False}
+    judge(write("FAKE_QUANT", [t(*x.shape)], [t(*x.shape)], attributes), {"in0": x}, tolerance=1e-6)
 
 
 def test_nan_is_beyond_all_boundaries(write: Callable[..., bytes], judge: Callable[..., Any]) -> None:

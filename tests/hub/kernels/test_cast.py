@@ -115,6 +115,38 @@ def test_quantize_to_stored_numbers_that_are_even(run_op, storage, points, axis)
     np.testing.assert_array_equal(run_op("Cast", x, element=type_, round_mode="HalfToEvenStored"), expected)
 
 
+@pytest.mark.parametrize(("storage", "points", "axis"), [(I8, (3,), None), (UI8, (129,), None), (I16, (-3, 8), 1)])
+def test_quantize_halves_up(run_op, storage, points, axis):
+    """Fake quantization: below 0, too, and what is just below a half is none."""
+    type_ = QuantType(storage, F32, (0.5,) * len(points), points, axis=axis, storage_min=storage.range[0] + 1)
+    x = np.repeat(np.float32([-1e9, -1.25, -0.75, -0.25, 0.25, 0.75, 1.25, 1e9, -np.inf, np.inf]), 2).reshape(-1, 2)
+    expected = np.clip(np.floor(x / 0.5 + np.array(points) + 0.5), type_.storage_min, type_.storage_max)
+    np.testing.assert_array_equal(run_op("Cast", x, element=type_, round_mode="HalfUp"), expected)
+
+
+def test_a_half_is_told_from_what_is_just_below_it(run_op):
+    almost = np.nextafter(np.float32(0.5), np.float32(0))
+    type_ = QuantType(UI8, F32, (1.0,), (0,))
+    np.testing.assert_array_equal(run_op("Cast", np.array([almost, 0.5], np.float32), element=type_, round_mode="HalfUp"), [0, 1])
+
+
+def test_quantized_numbers_are_halved_up(run_op):
+    source, target = QuantType(I8, F32, (0.25,), (0,)), QuantType(UI8, F32, (0.5,), (128,))
+    x = np.array([-3, -1, 0, 1, 3], np.int8)
+    np.testing.assert_array_equal(
+        run_op("Cast", (x, source), element=target, round_mode="HalfUp"), [127, 128, 128, 129, 130])
+
+
+def test_halves_go_up_to_16_bits():
+    from transload.ir.verify import check
+    from transload.testing import build_op
+
+    findings = check(build_op("top.Cast", np.zeros(2, np.float32), element=I32, round_mode="HalfUp"))
+    assert "HalfUp or HalfToEvenStored the result is quantized" in str(findings[0])
+    type_ = QuantType(I32, F32, (1.0,), (0,))
+    assert "16 bits or less" in str(check(build_op("top.Cast", np.zeros(2, np.float32), element=type_, round_mode="HalfUp"))[0])
+
+
 def test_stored_numbers_are_those_of_quantized_types():
     from transload.ir.verify import check
     from transload.testing import build_op

@@ -128,11 +128,11 @@ def test_floats_do_not_become_integers_that_core_ml_has_not() -> None:
 QUANTIZED = np.array([-100.0, -2.75, -0.25, 0.2, 0.25, 0.75, 1.25, 500.0], np.float32)
 
 
-@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored"])
+@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored", "HalfUp"])
 @pytest.mark.parametrize("storage", ["i8", "i8<-127:127>", "i8<-8:7>", "u8", "u8<1:255>"])
 @pytest.mark.parametrize("point", [3, 4])
 def test_reals_are_quantized_into_the_range_that_is_stored(storage: str, point: int, mode: str) -> None:
-    """A narrowed range clips, and stored numbers that are even are so where the zero point is odd."""
+    """A narrowed range clips, and stored numbers that are even are so where the zero point is odd; halves go up below 0, too."""
     element = f"!quant.uniform<{storage}:f32, 0.5:{point}>"
     casts("f32", element, QUANTIZED, f'round_mode = "{mode}"')
     casts("f16", element, QUANTIZED.astype(np.float16), f'round_mode = "{mode}"')

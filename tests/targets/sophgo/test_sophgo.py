@@ -82,6 +82,19 @@ def test_floats_that_are_quantized_are_rounded_or_have_their_range_in_the_table(
     assert plain.ranges["x"] == (-131 * 0.02, 124 * 0.02)
 
 
+def test_halves_go_up_by_twice_the_steps() -> None:
+    q = QuantType(I8, F32, (0.5,), (3,))
+    module = made((2, 4), lambda build, x: build.emit("top.Abs", build.emit("top.Cast", x, element=q, round_mode="HalfUp")))
+    text = written(module, "net", "w").text
+    assert re.findall(r'"top\.(\w+)"', text)[2:10] == [
+        "AddConst", "MulConst", "Clip", "Floor", "AddConst", "MulConst", "Floor", "MulConst"]
+    numbers = [float(number) for number in re.findall(r"const_val = ([-+0-9.E]+)", text)]
+    x = np.float32([-100, -1.25, -0.75, -0.25, 0.25, 0.75, 100])
+    halves = np.floor(np.clip((x + numbers[0]) * numbers[1], 0, 510))
+    np.testing.assert_array_equal(
+        np.floor((halves + numbers[2]) * numbers[3]) * numbers[4], np.clip(np.floor(x / 0.5 + 0.5), -131, 124) * 0.5)
+
+
 def test_names_are_one_word_in_tables() -> None:
     q = QuantType(I8, F32, (0.02,), (3,))
     module = made((2, 4), quantized, q)

@@ -168,10 +168,11 @@ def test_integers_of_32_bits_are_the_hubs_at_their_limits(name: str, tmp_path: P
         *(next(iter(made.values())) for made in (transload.run(tmp_path / "out", given), transload.run(module, given))))
 
 
+@pytest.mark.parametrize(("mode", "rounds"), [("HalfToEvenStored", np.rint), ("HalfUp", lambda x: np.floor(x + 0.5))])
 @pytest.mark.parametrize("point", [3, 4, -127])
-def test_halves_are_quantized_to_even_stored_numbers(point: int, tmp_path: Path) -> None:
+def test_halves_are_quantized_by_stored_numbers(point: int, mode: str, rounds: Any, tmp_path: Path) -> None:
     x = np.array([-1.25, -0.75, -0.25, 0.25, 0.75, 1.25, 1e9, -1e9], np.float32)
-    module = build_op("top.Cast", x, element=QuantType(I8, F32, (0.5,), (point,)), round_mode="HalfToEvenStored")
+    module = build_op("top.Cast", x, element=QuantType(I8, F32, (0.5,), (point,)), round_mode=mode)
     transload.convert(module, "tp-small", tmp_path / "out", verify=False)
     (made,) = transload.run(tmp_path / "out", {"x0": x}).values()
-    np.testing.assert_array_equal(made, np.clip(np.rint(x / 0.5 + point), -128, 127))
+    np.testing.assert_array_equal(made, np.clip(rounds(x / 0.5 + point), -128, 127))

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.errors import ConversionError
-from transload.ir import F32, I8, Module, QuantType, TensorType, Value, new_module, set_results
+from transload.ir import F32, I8, I16, Module, QuantType, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.constants import Dense, SplatData
 from transload.plugin import Source
@@ -54,6 +54,48 @@ def agree(module: Module, *arrays: np.ndarray) -> list[str]:
         assert mine.dtype == theirs.dtype
         np.testing.assert_array_equal(mine, theirs)
     return [op.name.removeprefix("tfl.") for op in lowered.ops() if "const" not in op.name and op.dialect == "tfl"]
+
+
+@pytest.mark.parametrize(("kind", "operators"), [
+    (QuantType(I8, F32, (0.5,), (3,)), ["fake_quant", "quantize"]),
+    (QuantType(I8, F32, (0.37,), (-128,)), ["fake_quant", "quantize"]),
+    (QuantType(I8, F32, (0.5,), (3,), None, -127, 127), ["fake_quant", "quantize", "maximum", "minimum"]),
+    (QuantType(I16, F32, (2.0**-12,), (0,)), ["fake_quant", "quantize"])])
+def test_halves_go_up_as_fake_quantization_rounds_them(kind: QuantType, operators: list[str]) -> None:
+    """QUANTIZE takes them away from zero."""
+    x = ((np.arange(kind.storage_min - 3, kind.storage_max + 3, max(1, kind.storage_max // 1000)) - kind.zero_point + 0.5)
+         * kind.scale).astype(np.float32)
+
+    def build(to: Builder, value: Value) -> Value:
+        made: Value = to.emit("top.Cast", value, element=kind, round_mode="HalfUp")
+        return made
+
+    assert agree(network(build, TensorType(x.shape, F32)), x) == operators
+
+
+def test_what_is_quantized_and_real_again_is_fake_quantized() -> None:
+    kind = QuantType(I8, F32, (2.0**-4,), (19,))
+    x = ((np.arange(-131, 132) - 19 + 0.5) * 2.0**-4).astype(np.float32)
+
+    def build(to: Builder, value: Value) -> Value:
+        made: Value = to.emit("top.Cast", to.emit("top.Cast", value, element=kind, round_mode="HalfUp"), element=F32)
+        return made
+
+    assert agree(network(build, TensorType(x.shape, F32)), x) == ["fake_quant"]
+
+
+def test_what_fake_quantization_has_no_range_for_is_refused_with_a_way_out() -> None:
+    kind = QuantType(I8, F32, (0.5, 0.25), (3, 3), 0)
+
+    def build(to: Builder, value: Value) -> Value:
+        made: Value = to.emit("top.Cast", value, element=kind, round_mode="HalfUp")
+        return made
+
+    module = network(build, TensorType((2,), F32))
+    with pytest.raises(ConversionError, match="rounds halves up") as caught:
+        transload.lower(module, "tfl")
+    assert "rounding=litert" in str(caught.value)
+    assert [op.name for op in transload.lower(module, "tfl", rounding="litert").ops() if op.dialect == "tfl"] == ["tfl.quantize"]
 
 
 def integers(*shape: int, seed: int = 1) -> np.ndarray:

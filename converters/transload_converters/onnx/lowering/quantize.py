@@ -12,6 +12,7 @@ from transload.ir.build import Builder
 from transload.ir.quantization import quantized_over
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.build import quantized_as_stored
+from transload_hub.ops.cast import OF_STORED
 from transload_hub.simplify.weights import blocks_apart, reshaped_data
 
 from ..types import element_code
@@ -39,8 +40,8 @@ def cast_(op: Cast, rw: Rewriter) -> Value:
     if source is not None and source.blocks is not None and any(user.name == "top.MatMul" for user in op.result.uses):
         rw.note(ROUNDS_ACTIVATIONS)
     x = op.input if source is None else _dequantized(rw, op.input, source)
-    if target is not None and op.round_mode == "HalfToEvenStored":
-        return quantized_as_stored(rw, x, target)
+    if target is not None and op.round_mode in OF_STORED:
+        return quantized_as_stored(rw, x, target, op.round_mode)
     if target is not None:
         return _quantized(rw, x if x.is_float else cast(rw, x, target.expressed), target)
     return _plain(rw, op, x)

@@ -90,7 +90,8 @@ def _fake_quant(op: Op, rw: Rewriter, low: np.ndarray, high: np.ndarray, axis: i
         ends = [np.where(is_nothing, 0, end).astype(np.float32) for end in (-below * scale, (most - least - below) * scale)]
         return _by_arithmetic(rw, value, np.where(scale == 0, np.float32(1), scale), inverse, below, *ends)
     name = op.origin or None  # of the integers, as everywhere
-    held = rw.emit("top.Cast", value, element=_element(bits, scale, zero, None, least, most), location=name)
+    held = rw.emit(
+        "top.Cast", value, element=_element(bits, scale, zero, None, least, most), round_mode="HalfUp", location=name)
     return rw.emit("top.Cast", held, element=F32, location=name and f"{name}/float")
 
 

@@ -34,7 +34,11 @@ def cast(op: Op, rw: Rewriter) -> Value:
 
 @TABLE("tfl.fake_quant")
 def fake_quant(op: Op, rw: Rewriter) -> Value:
-    """FAKE_QUANT: quantized and back; the range is moved so that 0 is one of the steps."""
+    """FAKE_QUANT: quantized and back, halves up; the range is moved so that 0 is one of the steps.
+
+    Its kernel counts steps from the range's lower end on, by which numbers that a float32 hardly tells from a half may be a
+    half there.
+    """
     bits, low, high = op.attribute("num_bits"), op.attribute("min"), op.attribute("max")
     if not 2 <= bits <= 16 or not -math.inf < low <= 0 <= high < math.inf or low == high:
         raise Unsupported(f"a range {low} to {high} in {bits} bits cannot be quantized")
@@ -44,7 +48,8 @@ def fake_quant(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"a range {low} to {high} in {bits} bits has steps of {scale} in float32")
     storage = UI8 if bits <= 8 else UI16
     element = QuantType(storage, F32, (float(scale),), (int(zero_point),), None, first, last)
-    return rw.emit("top.Cast", rw.emit("top.Cast", op.operands[0], element=element), element=op.results[0].element)
+    held = rw.emit("top.Cast", op.operands[0], element=element, round_mode="HalfUp")
+    return rw.emit("top.Cast", held, element=op.results[0].element)
 
 
 @TABLE("tfl.bitcast")

@@ -12,6 +12,7 @@ from transload.ir import BOOL, FloatType, IntegerType, QuantType, Value, dtype_o
 from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import quantized_as_stored
+from transload_hub.ops.cast import OF_STORED
 from transload_hub.scales import activation_bounds
 
 from ..arithmetic.conversion import requantize as requantize_numbers
@@ -87,8 +88,8 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     source = x.element
     if isinstance(source, QuantType) and isinstance(target, QuantType):
         return requantized(rw, x, target, str(op.rounding))
-    if isinstance(target, QuantType) and op.round_mode == "HalfToEvenStored":
-        return quantized_as_stored(rw, x, target)
+    if isinstance(target, QuantType) and op.round_mode in OF_STORED:
+        return quantized_as_stored(rw, x, target, op.round_mode)
     need(rw, "cast", x, op.result)
     mode = _MODES[str(op.round_mode)]
     if isinstance(target, QuantType) or isinstance(source, QuantType):

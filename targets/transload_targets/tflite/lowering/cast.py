@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, I8, I16, I32, UI8, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.scales import nudged
 
 from .common import LITERT_ROUNDING, between, constant, emit, need_rounding, retyped
 
@@ -33,22 +34,47 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
                 return emit(rw, "sub", op.input, zero, like=op.output, pot_scale_int16=True)
             need_rounding(op, rw, "double", operator="QUANTIZE")
             return retyped(rw, op.input, target)
-        if op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
+        up = op.round_mode == "HalfUp" and rw.options.get("rounding") != "litert"
+        if not up and op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
             raise Unsupported(
                 f"it rounds {op.round_mode}, and LiteRT's QUANTIZE halves away from zero",
                 LITERT_ROUNDING)
         value = op.input if isinstance(source, FloatType) else emit(rw, "cast", op.input, like=op.input, element=F32)
         if value.element != F32:
             value = emit(rw, "cast", value, like=value, element=F32)
-        return emit(rw, "quantize", value, like=op.output)
+        return emit(rw, "quantize", _on_steps(rw, value, target) if up else value, like=op.output)
     if not isinstance(source, QuantType):
         return None
-    value = emit(rw, "dequantize", op.input, like=op.output, element=F32)
+    kept = _still_real(op.input)
+    value = kept if kept is not None else emit(rw, "dequantize", op.input, like=op.output, element=F32)
     if target == F32:
         return value
     if isinstance(target, IntegerType):
         raise Unsupported(f"a cast of {source} to {target}", "cast to float before")
     return emit(rw, "cast", value, like=op.output)
+
+
+def _on_steps(rw: Rewriter, value: Value, target: QuantType) -> Value:
+    """Numbers rounded to the steps of a type, halves up, as FAKE_QUANT does: then QUANTIZE, which rounds otherwise, has none.
+
+    Types are those of all integers of 8 or 16 bits: from narrower ones what is beyond is cut off behind (`narrow`).
+    """
+    (least, most), bits = target.storage.range, target.storage.width
+    if target.per_tensor:
+        low, high = (np.float32((end - target.zero_point) * target.scale) for end in (least, most))
+        scale, point = nudged(low, high, 0, most - least)
+        if point == target.zero_point - least and np.isclose(scale, target.scale, 1e-6, 0):
+            return emit(rw, "fake_quant", value, like=value, min=float(low), max=float(high), num_bits=bits)
+    raise Unsupported(
+        f"it rounds halves up, as FAKE_QUANT does, which rounds to no {target}, and LiteRT's QUANTIZE takes them away from zero",
+        LITERT_ROUNDING)
+
+
+def _still_real(value: Value) -> Value | None:
+    """What FAKE_QUANT gave of the numbers that are quantized and real again: those already; None where it gave none."""
+    quantized = value.op if value.op is not None and value.op.name == "tfl.quantize" else None
+    made = quantized.operands[0] if quantized is not None else None
+    return made if made is not None and made.op is not None and made.op.name == "tfl.fake_quant" else None
 
 
 def _is_exact_shift(op: Cast, source: QuantType, target: QuantType) -> bool:

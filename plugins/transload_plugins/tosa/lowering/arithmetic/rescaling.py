@@ -230,14 +230,14 @@ def retyped(rw: Rewriter, x: Value, element: Type) -> Value:
 
 def requantize(
     rw: Rewriter, x: Value, element: QuantType, activation: tuple[float, float] = (-math.inf, math.inf),
-    factor: float | None = None,
+    factor: float | None = None, rounding: str | None = None,
 ) -> Value:
     """A quantized value in another quantized type (TFLite's QUANTIZE of a quantized tensor), clamped to reals.
 
-    It is rounded as the op that is converted says. `factor` is the ratio of the scales where that is to be another than
-    their quotient in float64.
+    It is rounded as `rounding` or else the op that is converted says. `factor` is the ratio of the scales where that is to be
+    another than their quotient in float64.
     """
-    rounding = rounding_of(rw.op)
+    rounding = rounding or rounding_of(rw.op)
     source = per_tensor(x)
     if not element.per_tensor:
         raise Unsupported("the result is quantized per axis", "quantize activations with one scale for the whole tensor")

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
+from transload.plugin_host import host
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
-from transload_hub.scales import activation_bounds
+from transload_hub.ops.cast import OF_STORED
+from transload_hub.scales import activation_bounds, halves_up
 
 from ... import build
 from ...dialect.base import F8E4M3, F8E5M2
 from ..arithmetic.rescaling import EXACT, along, clamp_to, dequantize, narrow, requantize, rounding_of
-from ..arithmetic.tables import int8_table, lookup, rescaled
+from ..arithmetic.tables import int8_numbers, int8_table, lookup, rescaled
 from ..prepare.sources import sources
 from .stored_weights import stored_weights
 
@@ -32,8 +34,8 @@ TABLE = RewriteTable()
 
 _FLOATS = frozenset((F16, BF16, F32, F64, F8E4M3, F8E5M2))
 """Floats that are cast; of f64, f32 are made."""
-QUANTIZING = ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored")
-"""How quantization rounds: to even before the zero point is added, or with it."""
+QUANTIZING = ("HalfAwayFromZero", "HalfToEven", *OF_STORED)
+"""How quantization rounds: before the zero point is added, or with it."""
 _OF_ONNX = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 
 
@@ -68,7 +70,7 @@ def cast(op: Cast, rw: Rewriter) -> Value:
             table = int8_table(source, target, lambda real: real, even=True)
             if (table != rescaled(source, target, rounding_of(op))).any():  # halves, which RESCALE rounds up
                 return lookup(rw, x, table, target)
-        return requantize(rw, x, target)
+        return _requantized_up(op, rw, x, target) if op.round_mode == "HalfUp" else requantize(rw, x, target)
     if isinstance(target, QuantType):
         return _to_quantized(rw, x, target, op.round_mode)
     if isinstance(source, QuantType):
@@ -79,6 +81,16 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if op in sources().integers.unsigned:
         x = _unsigned_to_float(rw, x)
     return cast_value(rw, x, target, op.round_mode, saturate)
+
+
+def _requantized_up(op: Cast, rw: Rewriter, x: Value, target: QuantType) -> Value:
+    """Quantized numbers in another quantized type, halves up: as RESCALE rounds once, or, of bytes, a table where it is off."""
+    source: QuantType = x.element  # type: ignore[assignment]
+    if source.storage == target.storage == I8:
+        table: np.ndarray = host().kernel(op.name)[0](op, int8_numbers())  # type: ignore[index]
+        if (table != rescaled(source, target, EXACT)).any():
+            return lookup(rw, x, table, target)
+    return requantize(rw, x, target, rounding=EXACT)
 
 
 def _need_floats_of_tosa(source: Type, target: Type, x: Value) -> None:
@@ -150,7 +162,7 @@ def _moved(stored: IntegerType, element: Type) -> int:
 
 def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value:
     """Numbers in a quantized type, rounded by `mode`; integers by a RESCALE, with which halves go away from zero."""
-    if not target.per_tensor or x.element not in (I8, I16, I32) or mode not in QUANTIZING:
+    if not target.per_tensor or x.element not in (I8, I16, I32) or mode not in QUANTIZING or mode == "HalfUp":
         return quantize(rw, build.cast(rw, x, F32), target, mode)
     odd = mode == "HalfToEvenStored" and target.zero_point % 2
     half = int(target.scale) // 2
@@ -237,8 +249,10 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     if stored not in (I8, I16, I32):
         raise Unsupported(f"TOSA cannot quantize to {stored}")
     if mode not in QUANTIZING:
-        raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero or to even")
+        raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero, to even, or up")
     x = build.cast(rw, x, F32)
+    if mode == "HalfUp":
+        return _counted(rw, x, element)
     factor = along(tuple(1.0 / np.asarray(element.scales, np.float64)), element, x.rank)
     if mode == "HalfToEvenStored":
         return _as_stored(rw, x, factor, element)
@@ -270,6 +284,17 @@ def _as_stored(rw: Rewriter, x: Value, factor: np.ndarray, element: QuantType) -
     if element.storage_min > low or element.storage_max < high:
         moved = build.clamp(rw, moved, float(element.storage_min), float(element.storage_max))
     return rw.emit("tosa.cast", moved, element=element)
+
+
+def _counted(rw: Rewriter, x: Value, element: QuantType) -> Value:
+    """Steps from the lower end on, halves up (`HalvesUp`)."""
+    by = halves_up(element)
+    low, twice = (build.const(rw, along(tuple(numbers), element, x.rank).astype(np.float32)) for numbers in (by.low, by.twice))
+    steps = build.mul(rw, rw.emit("tosa.sub", x, low), twice)
+    halves = rw.emit("tosa.floor", build.clamp(rw, steps, 0.0, by.most))
+    moved, half = (build.float_scalar_like(rw, x, number) for number in (by.moved, 0.5))
+    whole = rw.emit("tosa.floor", build.mul(rw, rw.emit("tosa.add", halves, moved), half))
+    return rw.emit("tosa.cast", whole, element=element)
 
 
 LIMIT = float(1 << 25)

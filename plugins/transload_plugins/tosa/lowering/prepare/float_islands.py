@@ -19,6 +19,7 @@ from transload.ir.build import constant_of
 from transload.plugin_host import host
 from transload.rewrite import Rewriter
 from transload_hub import tables
+from transload_hub.ops.cast import OF_STORED
 
 from ...dialect.base import storage_of
 from ..arithmetic.rescaling import quant
@@ -29,7 +30,7 @@ __all__ = ["tabulate_islands"]
 _MOST = 64
 """How many ops an island may have."""
 
-_ROUNDINGS = ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored")
+_ROUNDINGS = ("HalfAwayFromZero", "HalfToEven", *OF_STORED)
 
 
 def tabulate_islands(module: Module) -> bool:

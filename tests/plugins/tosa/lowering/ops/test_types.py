@@ -116,14 +116,43 @@ def test_rounding(lowered: Callable, mode: str) -> None:
     lowered(lambda rw, value: rw.emit("top.Cast", value, element=I32, round_mode=mode), x)
 
 
-@pytest.mark.parametrize(("mode", "point"), [("HalfToEven", 10), ("HalfToEvenStored", 10), ("HalfToEvenStored", -11)])
-def test_quantize_to_even(lowered: Callable, mode: str, point: int) -> None:
+@pytest.mark.parametrize(("mode", "point"), [
+    ("HalfToEven", 10), ("HalfToEvenStored", 10), ("HalfToEvenStored", -11), ("HalfUp", 10), ("HalfUp", -11)])
+def test_quantize_as_the_cast_rounds(lowered: Callable, mode: str, point: int) -> None:
     from transload.ir import F32, I8, QuantType
 
     x = np.arange(-160, 160, 0.5).astype(np.float32) / 16
     for least in (-128, -100):
         kind = QuantType(I8, F32, (0.0625,), (point,), storage_min=least)
         lowered(lambda rw, value, kind=kind: rw.emit("top.Cast", value, element=kind, round_mode=mode), x)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 1 / 6, 0.7])
+@pytest.mark.parametrize(("source", "target"), [(I8, I8), (I16, I8), (UI8, I16)], ids=str)
+def test_requantize_halves_up(source: IntegerType, target: IntegerType, ratio: float) -> None:
+    """RESCALE rounds them so where its factor is exact; of bytes it is a table where it is not."""
+    from transload.ir import QuantType
+
+    given = QuantType(source, F32, (ratio,), (3 if source != I16 else 0,))
+    wanted = QuantType(target, F32, (1.0,), (-5 if target == I8 else 0,))
+    x = np.arange(-99, 100).astype(dtype_of(source)) if not source.unsigned else np.arange(200).astype(np.uint8)
+    module = build_module([TensorType(x.shape, given)], lambda rw, x: rw.emit("top.Cast", x, element=wanted, round_mode="HalfUp"))
+    (numbers,) = transload.run(module, {"x0": x}).values()
+    (found,) = transload.run(transload.lower(module, "tosa"), {"x0": x}).values()
+    if ratio == 0.5 or source == target == I8:
+        np.testing.assert_array_equal(found, numbers)
+    assert np.abs(found.astype(int) - numbers).max() <= 1
+
+
+def test_halves_of_16_bits_go_up(lowered: Callable) -> None:
+    from transload.ir import QuantType
+
+    for kind in (QuantType(I16, F32, (2.0**-12,), (-7,)), QuantType(UI16, F32, (3 / 32767,), (10922,), None, 0, 32767)):
+        steps = np.arange(kind.storage_min - 2, kind.storage_max + 3, 11) - kind.zero_point + 0.5
+        x = (steps * kind.scale).astype(np.float32)
+        x = np.concatenate([x, np.nextafter(x, np.float32(9)), np.nextafter(x, np.float32(-9))])
+        lowered(lambda rw, value, kind=kind: rw.emit(
+            "top.Cast", rw.emit("top.Cast", value, element=kind, round_mode="HalfUp"), element=F32), x, tolerance=1e-7)
 
 
 def test_per_axis(lowered: Callable) -> None:
@@ -252,7 +281,7 @@ def test_floats_known_to_be_in_range_are_cast_once(low: float, high: float, cast
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.bool_])
-@pytest.mark.parametrize("mode", ["HalfAwayFromZero", "HalfToEven", "HalfToEvenStored"])
+@pytest.mark.parametrize("mode", ["HalfAwayFromZero", "HalfToEven", "HalfToEvenStored", "HalfUp"])
 def test_integers_are_quantized_as_the_cast_rounds(mode: str, dtype: Any) -> None:
     """They were rounded by a RESCALE, with which halves go up."""
     x = np.arange(-21, 22).astype(dtype) if dtype not in (np.uint8, np.bool_) else np.arange(43).astype(dtype)
