@@ -374,6 +374,9 @@ class Runtime:
     functions: bool = False
     """Whether it is called with `function=`, the name of the function to run, where a file holds several."""
 
+    text: bool = False
+    """Whether it runs MLIR text of the dialect of its format, too, whatever suffixes that format has."""
+
     def opened(
         self, path: Path | None, beside: tuple[Path, ...] = (), function: str = "main",
     ) -> Callable[..., dict[str, np.ndarray]]:

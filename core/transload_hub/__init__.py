@@ -58,7 +58,7 @@ def register_facts(register: Any) -> None:
 @hookimpl
 def register_runtimes(register: Any) -> None:
     register(Runtime(
-        "hub-reference", "mlir", f"{_HERE}.runtime:open_module", f"{_HERE}.runtime:available",
+        "hub-reference", "mlir", f"{_HERE}.runtime:open_module", "transload.own_meaning:always",
         "Modules of the hub in MLIR text, by the reference engine.", functions=True))
 
 

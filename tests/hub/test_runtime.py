@@ -106,7 +106,12 @@ def test_states_stay_within(tmp_path: Path) -> None:
 
 
 def test_a_module_of_another_dialect_is_not_the_hubs_to_judge(tmp_path: Path) -> None:
-    (tmp_path / "tosa.mlir").write_text(TEXT.replace("?x2x", "2x").replace("top.Add", "tosa.add").replace("top.Mul", "tosa.sub"))
-    with pytest.raises(RunError, match=r"has ops of tosa, .*`transload convert MODEL --outputs NAMES` judges it"):
-        transload.compare(tmp_path / "tosa.mlir", tmp_path / "tosa.mlir")
-    assert "has ops of tosa" in transload.convert(tmp_path / "tosa.mlir", "tflite", tmp_path / "out").verification.why
+    (tmp_path / "onnx.mlir").write_text(TEXT.replace("top.Add", "onnx.Add").replace("top.Mul", "onnx.Mul"))
+    with pytest.raises(RunError, match=r"has ops of onnx, .*`transload convert MODEL --outputs NAMES` judges it"):
+        transload.compare(tmp_path / "onnx.mlir", tmp_path / "onnx.mlir")
+    assert "has ops of onnx" in transload.convert(tmp_path / "onnx.mlir", "tosa", tmp_path / "out").verification.why
+
+
+def test_nor_is_one_of_several_dialects(tmp_path: Path) -> None:
+    (tmp_path / "both.mlir").write_text(TEXT.replace("?x2x", "2x").replace("top.Mul", "tosa.sub"))
+    assert "has ops of tosa" in transload.convert(tmp_path / "both.mlir", "tosa", tmp_path / "out").verification.why

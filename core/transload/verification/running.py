@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..budget import TimeOver, timed
+from ..engine.anew import begun_anew
 from ..errors import ArtifactError, ConversionError, MissingKernel, RunError, UsageError
 from ..ir import Module, initial_states, input_names, output_names
 from ..plugin_host import host
@@ -86,7 +87,8 @@ class Running:
         if self._execute is None:
             self._execute = self._prepared()
         self.used = self.engine
-        actual = self._outputs(self._execute(dict(zip(input_names(self.ran.main), fed.values(), strict=True)), False))
+        with begun_anew():  # as the source does
+            actual = self._outputs(self._execute(dict(zip(input_names(self.ran.main), fed.values(), strict=True)), False))
         choice = getattr(self._execute, "choice", None)
         self.used = f"{choice.engine} ({choice.why})" if choice is not None else self.engine
         return actual if self.ran is self.result else dict(zip(output_names(self.result.main), actual.values(), strict=False))

@@ -32,16 +32,18 @@ def judged_format(source: Module) -> str | None:
     """The format whose runtimes judge a module: its file's.
 
     MLIR text in generic form, all of one dialect, is judged as what the reader of that dialect takes by the same suffix: a
-    StableHLO program in whichever form it is printed. So are functions alone, of no dialect, where there is a runtime.
+    StableHLO program in whichever form it is printed; or as what a runtime is for that runs such text, too (`Runtime.text`). So
+    are functions alone, of no dialect, where there is a runtime of the suffix.
     """
     readers = host().readers
     reader = readers.get(source.source_format or "")
     if reader is None or reader.dialect not in STRUCTURE:
         return source.source_format
     held = set(dialects_in(source))
-    alike = [other.name for other in readers.values()
-             if other.dialect not in STRUCTURE and held <= {other.dialect} and {*other.suffixes} & {*reader.suffixes}]
     judged = {runtime.format for runtime in host().runtimes.values()}
+    texts = {runtime.format for runtime in host().runtimes.values() if runtime.text and held}
+    alike = [other.name for other in readers.values() if other.dialect not in STRUCTURE and held <= {other.dialect}
+             and (other.name in texts or {*other.suffixes} & {*reader.suffixes})]
     return next((name for name in alike if held or name in judged), source.source_format)
 
 

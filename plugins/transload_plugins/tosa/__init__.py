@@ -6,7 +6,7 @@ from typing import Any
 
 from transload import hookimpl
 from transload.facts import Facts
-from transload.plugin import Conversion, DialectSpec, Pass, Reader, Writer
+from transload.plugin import Conversion, DialectSpec, Pass, Reader, Runtime, Writer
 
 _HERE = "transload_plugins.tosa"
 
@@ -38,6 +38,13 @@ def register_readers(register: Any) -> None:
     register(Reader(
         "tosa-0.30", "tosa030", (".mlir",), f"{_HERE}.v030.text:read", f"{_HERE}.v030.text:detect",
         "MLIR text of TOSA 0.30, as MLIR wrote it at that time (--format tosa-0.30 where nothing in it tells)."))
+
+
+@hookimpl
+def register_runtimes(register: Any) -> None:
+    register(Runtime(
+        "tosa-reference", "tosa", f"{_HERE}.runtime:open_module", "transload.own_meaning:always",
+        "TOSA flatbuffers, and MLIR text of TOSA 1.0 and 1.1, by the reference engine.", functions=True, text=True))
 
 
 @hookimpl

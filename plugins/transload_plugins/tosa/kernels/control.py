@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from transload.engine.anew import beginning
 from transload.engine.custom import run_custom
 from transload.errors import RunError
 from transload.ir import Dense, Op
@@ -18,7 +19,8 @@ from .base import kernel
 if TYPE_CHECKING:
     from ..dialect.control import CondIf, Custom, VariableRead, VariableWrite, WhileLoop
 
-_variables: weakref.WeakKeyDictionary[Any, dict[str, np.ndarray]] = weakref.WeakKeyDictionary()
+_variables: weakref.WeakKeyDictionary[Any, tuple[object, dict[str, np.ndarray]]] = weakref.WeakKeyDictionary()
+"""What the variables of a module hold, and of which `beginning` on."""
 
 
 @kernel("tosa.cond_if")
@@ -51,9 +53,10 @@ def _variable(op: Op) -> tuple[dict[str, np.ndarray], str]:
     module: Op = op
     while module.parent_op is not None:
         module = module.parent_op
-    held = _variables.get(module)
-    if held is None:
-        held = _variables[module] = {}
+    begun, held = _variables.get(module, (None, None))
+    if held is None or begun is not beginning() is not None:
+        held = {}
+        _variables[module] = (beginning(), held)
         for found in module.walk():
             if found.name == "tosa.variable":
                 initial = found.attributes.get("initial_value")
