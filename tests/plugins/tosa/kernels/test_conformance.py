@@ -18,7 +18,7 @@ import tosa_conformance as conformance
 import tosa_conformance_suite as suite
 
 ROOT = Path(__file__).parents[4]
-SAMPLE = 2
+SAMPLE = 3
 
 
 def _need_suite() -> None:
