@@ -14,6 +14,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import ml_dtypes
 import numpy as np
 
 from transload.analysis.movement import is_cast, moves_of
@@ -32,6 +33,7 @@ from ..algebra.affine import (
     used_once,
 )
 from ..ops.infer import channel_axis
+from ..tables import distinct
 from .biases import output_axis
 from .weights import fades, rescaled
 
@@ -123,7 +125,7 @@ def affine_chain(op: Op, rw: Rewriter) -> Any:
     inner = affine.source.op
     if inner is not None and inner.parent is op.parent and used_once(affine.source) and not inner.attribute("do_relu", False):
         before = affine_of(inner)
-        if before is not None and not _fade(before, affine) and not _round(before, affine):
+        if before is not None and not (_fade(before, affine) or _round(before, affine) or _guards(before, affine)):
             joined = _shortened(before.then(affine))
             if joined.steps < before.steps + steps and joined.size() <= max(before.size(), affine.size()):
                 return _emit(rw, joined, relu_of(op))
@@ -151,6 +153,20 @@ def _round(first: Affine, second: Affine) -> bool:
     """Whether of two shifts one is there to round: see `is_coarse`."""
     shifts, dtype = (first.shift, second.shift), dtype_of(first.source.element)
     return all(shift is not None for shift in shifts) and any(is_coarse(shift, dtype) for shift in shifts)
+
+
+def _guards(first: Affine, second: Affine) -> bool:
+    """Whether the second shift is one small number that the first loses when they are added up, where it is not 0 itself.
+
+    Of `(1 - p) + 1e-12` the sum of both constants is 1 in float32, and where p is 1 the logarithm behind it has no end.
+    """
+    if first.shift is None or second.shift is None:
+        return False
+    guards = np.abs(distinct(second.shift))
+    if not guards.size or not 0 < guards.min() == guards.max():
+        return False
+    moved = np.abs(first.shift if second.scale is None else first.shift * second.scale)
+    return bool((guards.min() < moved * float(ml_dtypes.finfo(dtype_of(first.source.element)).eps)).any())
 
 
 def _shortened(affine: Affine) -> Affine:

@@ -179,8 +179,12 @@ def _parts(product: Product, weights: np.ndarray | None, x_most: int, w_most: in
 def _summed(
     rw: Rewriter, product: Product, x: Value, parts: list[tuple[int, int]], element: FloatType, nearest: bool = False,
 ) -> Value:
-    """The product in floats, part by part, as integers of its own type: those `nearest`, where sums are not exact."""
+    """The product in floats, part by part, as integers of its own type: those `nearest`, where sums are not exact.
+
+    Sums of f64 may pass 32 bits. By way of 64 they wrap round, as the product's own do; XLA casts floats to the nearest end.
+    """
     op = product.op
+    wide = element == F64 and op.results[0].element == I32
     total: Value | None = None
     for left, right in _cut(rw, product, x, parts):
         floats = [rw.emit("stablehlo.convert", v, types=[v.tensor_type.with_element(element)]) for v in (left, right)]
@@ -188,6 +192,7 @@ def _summed(
         attributes = {key: value for key, value in op.attributes.items() if key != "algorithm"}
         made = rw.create(op.name, floats, [type_.with_element(element)], attributes).results[0]
         made = rw.emit("stablehlo.round_nearest_even", made) if nearest else made
+        made = rw.emit("stablehlo.convert", made, types=[type_.with_element(I64)]) if wide else made
         made = rw.emit("stablehlo.convert", made, types=[type_])
         total = made if total is None else rw.emit("stablehlo.add", total, made)
     return total  # type: ignore[return-value]

@@ -352,3 +352,23 @@ def test_a_constant_is_turned_into_the_shape_that_it_has_then(shape: tuple[int, 
     turned = transposed(rw, rw.constant(numbers, dialect="onnx"), order)
     stored = turned.op.attributes["value"].numpy()  # type: ignore[union-attr]
     assert turned.static_shape == stored.shape and np.array_equal(stored, numbers.transpose(order))
+
+
+@pytest.mark.parametrize("element", ["f16", "bf16"])
+@pytest.mark.parametrize(("op", "shapes", "attributes", "out"), [
+    ("MatMul", ((2, 64), (64, 3)), "", (2, 3)), ("MatMul", ((2, 2, 64), (2, 64, 3)), "", (2, 2, 3)),
+    ("Conv", ((1, 64, 2, 2), (3, 64, 1, 1)), "kernel_shape = array<i64: 1, 1>", (1, 3, 2, 2)),
+    ("Deconv", ((1, 64, 2, 2), (64, 3, 1, 1)), "kernel_shape = array<i64: 1, 1>", (1, 3, 2, 2))])
+def test_products_are_summed_in_the_type_of_the_result(
+    element: str, op: str, shapes: tuple[tuple[int, ...], ...], attributes: str, out: tuple[int, ...],
+) -> None:
+    """Summed in the operands' type they were rounded to it, or beyond it, before they were cast."""
+    module = one_op(f"top.{op}", attributes, dict(zip("ab", (tensor(shape, element) for shape in shapes), strict=True)),
+                    tensor(out, "f32"))
+    graph = model_of(transload.lower(module, "onnx")).graph
+    product = next(each for each in graph.node if each.op_type in ("MatMul", "Gemm", "Conv", "ConvTranspose"))
+    assert {*product.input} <= {each.output[0] for each in graph.node if each.op_type in ("Cast", "Transpose")}
+    given = {name: np.full(shape, 201.0).astype(dtype_of(FloatType(element))) for name, shape in zip("ab", shapes, strict=True)}
+    one = given["a"].astype(np.float64).flat[0]
+    (found,) = transload.run(transload.lower(module, "onnx"), given).values()
+    np.testing.assert_array_equal(found, np.full(out, 64 * one * one, np.float32))

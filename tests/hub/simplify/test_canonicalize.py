@@ -354,6 +354,24 @@ def test_a_number_that_is_added_to_round_stays(element, number, written):
     np.testing.assert_array_equal(run_function(module, inputs)["y0"], want)
 
 
+@pytest.mark.parametrize(("element", "number"), [(F32, 1e-12), (F16, 1e-4), (F64, 1e-20)])
+@pytest.mark.parametrize("written", [
+    lambda g, x, c: g.AddConst(g.AddConst(g.Neg(x), const_val=1.0), const_val=c),
+    lambda g, x, c: g.Add(g.Sub(1.0, x), np.full(8, c)),
+    lambda g, x, c: g.Sub(c, g.Sub(x, 1.0)),
+])
+def test_a_small_number_keeps_a_difference_from_zero(element, number, written):
+    """Of `(1 - p) + 1e-12`, whose logarithm is taken: both constants together are 1."""
+    g = Graph((2, 8), element=element)
+    module = g.done(g.Log(written(g, g.inputs[0], number)))
+    inputs = {"x0": np.repeat([0.5, 1.0], 8).reshape(2, 8).astype(dtype_of(element))}
+    want = run_function(module, inputs)["y0"]
+    canonicalize(module)
+    found = run_function(module, inputs)["y0"]
+    assert np.isfinite(want).all()
+    np.testing.assert_allclose(found.astype(np.float64), want.astype(np.float64), rtol=1e-3)
+
+
 def test_a_few_small_weights_keep_no_scale_apart():
     """Of half precision, beside others of their channel, or of the groups of a transposed convolution."""
     for op, attributes in (("Conv", {}), ("Deconv", {"group": 2})):

@@ -142,7 +142,8 @@ def test_convolutions_by_bytes(element: str, weights: tuple[int, int], sum_type:
 @pytest.mark.parametrize("constant", [True, False])
 def test_dots(constant: bool) -> None:
     rng, cases = np.random.default_rng(2), Cases()
-    for depth, element, sum_type in ((7, "i8", "i32"), (1500, "i8", "i32"), (90, "i16", "i64"), (3000, "ui8", "i32")):
+    for depth, element, sum_type in ((7, "i8", "i32"), (1500, "i8", "i32"), (90, "i16", "i64"), (3000, "ui8", "i32"),
+                                     (3, "i16", "i32"), (5, "ui16", "i32")):  # sums of these pass 32 bits, and wrap round
         for extreme in (False, True):
             a, b = (numbers(rng, shape, element, extreme) for shape in ((2, 3, depth), (2, depth, 4)))
             left = cases.wide(cases.argument(a, element), a.shape, element, sum_type)

@@ -40,8 +40,8 @@ from ..dialect import schema_of
 from ..types import OPSET_WRITTEN, element_code, type_word
 
 __all__ = [
-    "activated", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second", "ordered",
-    "quotient", "scalar", "static_shape", "transposed", "unordered", "wider",
+    "activated", "as_summed", "broadcast", "cast", "clipped", "constant", "emit", "finish", "ints", "need_channels_second",
+    "ordered", "quotient", "scalar", "static_shape", "transposed", "unordered", "wider",
 ]  # fmt: skip
 
 
@@ -249,6 +249,14 @@ def finish(rw: Rewriter, op: Op, y: Value) -> Value:
     y = activated(rw, op, y)
     element = op.results[0].element
     return y if element == BOOL == y.element else cast(rw, y, element)
+
+
+def as_summed(rw: Builder, op: Op, x: Value) -> Value:
+    """An operand of a product, floats in the type of its sums where that is wider: ONNX's products have one type throughout."""
+    sums = op.results[0].element
+    if not isinstance(x.element, FloatType) or not isinstance(sums, FloatType):
+        return x
+    return cast(rw, x, sums) if dtype_of(sums).itemsize > dtype_of(x.element).itemsize else x
 
 
 def need_channels_second(op: Op) -> None:

@@ -12,7 +12,7 @@ from transload.ir import I8, I16, I32, I64, UI8, IntegerType, Type, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.tables import arange, need_place
 
-from .common import broadcast, cast, constant, emit, finish, ints, need_channels_second, static_shape
+from .common import as_summed, broadcast, cast, constant, emit, finish, ints, need_channels_second, static_shape
 
 if TYPE_CHECKING:
     from transload_hub.ops.conv import Conv, Deconv
@@ -34,12 +34,19 @@ def conv(op: Conv, rw: Rewriter) -> Value:
         "kernel_shape": tuple(op.kernel_shape), "strides": tuple(op.strides), "pads": pads, "dilations": tuple(op.dilations),
         "group": op.group}
     if op.input.is_float:
-        return finish(rw, op, emit(rw, "Conv", x, op.filter, op.bias, like=op.result, element=op.input.element, **geometry))
+        return _of_floats(rw, op, "Conv", x, geometry)
     y = _of_integers(rw, op, x, geometry)
     if op.bias is not None:
         shape = (op.bias.static_shape[0], *(1,) * len(op.kernel_shape))
         y = broadcast(rw, "Add", y, emit(rw, "Reshape", cast(rw, op.bias, y.element), ints(rw, shape), shape=shape))
     return finish(rw, op, cast(rw, y, op.result.element))
+
+
+def _of_floats(rw: Rewriter, op: Conv | Deconv, name: str, x: Value, geometry: dict[str, Any]) -> Value:
+    """The operator called `name`, all of whose floats are of one type."""
+    x = as_summed(rw, op, x)
+    bias = None if op.bias is None else cast(rw, op.bias, x.element)
+    return finish(rw, op, emit(rw, name, x, cast(rw, op.filter, x.element), bias, like=op.result, element=x.element, **geometry))
 
 
 def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
@@ -159,10 +166,9 @@ def deconv(op: Deconv, rw: Rewriter) -> Value:
     need_channels_second(op)
     if not op.input.is_float:
         raise Unsupported("ONNX has no transposed convolution of integers", "the targets tosa and stablehlo have one")
-    return finish(rw, op, emit(
-        rw, "ConvTranspose", op.input, op.filter, op.bias, like=op.result, kernel_shape=tuple(op.kernel_shape),
-        strides=tuple(op.strides), pads=tuple(op.pads), dilations=tuple(op.dilations), group=op.group,
-        output_padding=tuple(op.output_padding)))
+    return _of_floats(rw, op, "ConvTranspose", op.input, {
+        "kernel_shape": tuple(op.kernel_shape), "strides": tuple(op.strides), "pads": tuple(op.pads),
+        "dilations": tuple(op.dilations), "group": op.group, "output_padding": tuple(op.output_padding)})
 
 
 def _passes_windows(op: AvgPool | MaxPool) -> bool:

@@ -9,7 +9,7 @@ from transload.ir import I8, I32, I64, UI8, IntegerType, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.matmul import expand_equation
 
-from .common import broadcast, cast, emit, finish, ints, transposed
+from .common import as_summed, broadcast, cast, emit, finish, ints, transposed
 
 if TYPE_CHECKING:
     from transload_hub.ops.matmul import Einsum, MatMul
@@ -24,14 +24,16 @@ def matmul(op: MatMul, rw: Rewriter) -> Value:
     """Gemm or MatMul; of integers of 8 bits whose sums are i32 MatMulInteger.
 
     Other integers are multiplied as i32, or as i64 where the sums are: lower bits are the same, and wrap round as the op's do.
+    Floats are multiplied in the type of their sums, where that is wider.
     """
-    a, b = op.input, op.right
+    a, b = as_summed(rw, op, op.input), as_summed(rw, op, op.right)
     if a.is_float and a.rank == b.rank == 2:
-        bias = op.bias if op.bias is None or op.bias.rank <= 2 else None
+        bias = None if op.bias is None else cast(rw, op.bias, a.element)
+        added = bias if bias is not None and bias.rank <= 2 else None
         y = emit(
-            rw, "Gemm", a, b, bias, like=op.result, element=a.element, transA=int(op.left_transpose) or None,
-            transB=int(op.right_transpose) or None)
-        return finish(rw, op, y if bias is op.bias else broadcast(rw, "Add", y, op.bias))  # type: ignore[arg-type]
+            rw, "Gemm", a, cast(rw, b, a.element), added, like=op.result, element=a.element,
+            transA=int(op.left_transpose) or None, transB=int(op.right_transpose) or None)
+        return finish(rw, op, y if bias is added else broadcast(rw, "Add", y, bias))  # type: ignore[arg-type]
     if op.left_transpose and a.rank > 1:
         a = transposed(rw, a, _last_two_swapped(a.rank))
     if op.right_transpose and b.rank > 1:
