@@ -61,6 +61,8 @@ def test_the_command_to_try_can_be_pasted(folder, tmp_path, monkeypatch, cli):
     assert code == 0 and out.count("\n") == 1
     (_, command) = out.split("; try: ")
     tried = command.replace("pip install -e", "ls -d").replace("pytest", "ls -d")
+    assert tried.count("[test]") == 1, "what its tests need is installed, too"
+    tried = tried.replace("[test]", "")
     found = subprocess.run(["bash", "-c", tried], capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
     assert cli("new-plugin", "yours", "-o", folder, "-q") == (0, "", "")

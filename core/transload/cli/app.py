@@ -408,8 +408,7 @@ def new_plugin(name: str, kind: str, out: Path) -> int:
     from .show import console
 
     directory = make_plugin(name, kind, out)
-    place = quoted(directory)
-    said = f"made {directory}; try: pip install -e {place} && pytest {place}"
+    said = f"made {directory}; try: pip install -e {quoted(f'{directory}[test]')} && pytest {quoted(directory)}"
     console().print(said, soft_wrap=True, markup=False)
     return 0
 

@@ -96,6 +96,8 @@ def compare_command(first: Path, second: Path, tolerance: Sequence[str], excepts
     metrics = {name: resolve(host().metrics[name].measure) for name in ("cos", "euclid", "max_abs")}
     a, b = _arrays(first), _arrays(second)
     left_out = compared_among(excepts, {**a, **b})
+    if left_out and left_out >= a.keys():
+        raise UsageError(f"all arrays of {first} are excepted: nothing is left to compare")
     rows: list[tuple[str, ...]] = []
     broken = 0
     for name, array in a.items():

@@ -192,6 +192,8 @@ class Comparison:
         """
         self.excepts = sorted(compared_among(excepts, [tensor.name for tensor in self.tensors]))
         self.is_judged = limits is not None
+        if self.is_judged and {tensor.name for tensor in self.tensors[len(self.tensors) - outputs:]} <= {*self.excepts}:
+            raise UsageError("all outputs are excepted: nothing is left to judge", hint="without a tolerance all is shown")
         if limits is None and judging is None:
             return None  # how near integers come to floats is for whoever quantized to say
         limits = limits or Tolerance()

@@ -103,6 +103,7 @@ def test_options_of_what_is_not_there(
     ("convert {model} --show-pipeline --tolerance nosuch=1", "--tolerance is for a conversion"),
     ("convert {model} --show-pipeline --engine nosuch", "--engine is for a conversion"),
     ("convert {model} --show-pipeline --seed 3", "--seed is for a conversion"),
+    ("compare {model} {model} --excepts probabilities --tolerance cos=0.9", "nothing is left to judge"),
     ("convert {model} --show-pipeline --excepts nosuch", "--excepts is for a conversion"),
     ("convert {model} --show-pipeline --mean 1", "nothing that is given is one"),
     ("convert {model} -o {out} --verify=require --no-verify", "say two things"),

@@ -142,6 +142,8 @@ def test_what_comparing_would_leave_out_in_silence(cli: Cli, tmp_path: Path) -> 
     code, _, error = cli("npz", "compare", a, b, "--tolerance", "1,1,1")
     assert code == 2 and "has 3 numbers" in error
     assert cli("npz", "compare", a, b, "--excepts", "z,y")[0] == 0
+    code, _, error = cli("npz", "compare", a, b, "--excepts", "x,y", "--tolerance", "0.9,0.9")
+    assert code == 2 and "nothing is left to compare" in error
 
 
 def test_arrays_of_what_numpy_does_not_know(cli: Cli, tmp_path: Path) -> None:
