@@ -28,7 +28,7 @@ from transload.ir.build import Builder, constant_of
 from transload.samples.owned import need_sample
 from transload_hub.ops.infer import spatial_axes
 
-from .groups import Groups, rule_of
+from .groups import Groups, channel_axis, input_channels, rule_of
 from .observe import observed
 from .running import Runner
 
@@ -189,7 +189,7 @@ class _Bundle:
             if rule.bias is not None and len(op.operands) > rule.bias and constant_of(op.operands[rule.bias]) is not None:
                 _multiply(op, rule.bias, 0, 1.0 / factors)
         for op in self.takers:
-            _multiply(op, 1, _input_channels(op), factors)
+            _multiply(op, 1, input_channels(op), factors)
 
 
 class _Taker:
@@ -202,7 +202,7 @@ class _Taker:
         rule = rule_of(op)
         assert rule is not None
         weights = _numbers(op.operands[1])
-        self._inputs, self._outputs = _input_channels(op) % weights.ndim, rule.channels(op) % weights.ndim
+        self._inputs, self._outputs = input_channels(op) % weights.ndim, rule.channels(op) % weights.ndim
         self._sizes = np.abs(weights)
         self.by_channel: Vector = np.sum(weights ** 2, axis=tuple(d for d in range(weights.ndim) if d != self._inputs))
         """The squares of the weights, summed for each input channel."""
@@ -252,8 +252,8 @@ def _bundles(module: Module) -> list[_Bundle]:
         if op.attribute("do_relu", False) and op.attribute("relu_limit", -1.0) >= 0.0:
             joined.fix(op.results[0])  # a limit is one number for all channels
         if op in groups.ops and _multiplies(op):
-            joined.say(op.operands[0], _channel_axis(op))
-            joined.say(op.results[0], _channel_axis(op))
+            joined.say(op.operands[0], channel_axis(op))
+            joined.say(op.results[0], channel_axis(op))
             makers[op.results[0]], takers[op] = op, op.operands[0]
         elif op.name in PASSES and len(op.results) == 1 and PASSES[op.name](op):
             for value in _data(op):
@@ -338,7 +338,7 @@ def _multiplies(op: Op) -> bool:
         return op.operands[1].rank == 2 and op.operands[0].rank > 1 and not op.left_transpose and _has_vector(op)
     if op.name not in ("top.Conv", "top.Deconv"):
         return False
-    given, made = (value.static_shape[_channel_axis(op)] for value in (op.operands[0], op.results[0]))
+    given, made = (value.static_shape[channel_axis(op)] for value in (op.operands[0], op.results[0]))
     depthwise = op.name == "top.Conv" and op.group == given == made  # one channel is made of one
     return (op.group == 1 or depthwise) and _has_vector(op)
 
@@ -353,20 +353,6 @@ def _has_vector(op: Op) -> bool:
     if len(op.operands) < 3 or isinstance(op.operands[2].type, NoneType):
         return True
     return constant_of(op.operands[2]) is not None and op.operands[2].rank == 1
-
-
-def _channel_axis(op: Op) -> int:
-    """The dimension that counts channels, of what an op takes and of what it gives."""
-    return 1 if op.name != "top.MatMul" and op.layout == "NCHW" else op.results[0].rank - 1
-
-
-def _input_channels(op: Op) -> int:
-    """The dimension of an op's weights that counts input channels."""
-    if op.name == "top.MatMul":
-        return 1 if op.right_transpose else 0
-    if op.name == "top.Deconv":
-        return 0 if op.layout == "NCHW" else -1
-    return 0 if op.group > 1 else 1 if op.layout == "NCHW" else -1
 
 
 def _data(op: Op) -> list[Value]:

@@ -7,6 +7,7 @@ behind an op that computes is folded into the range: the op's integers saturate 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from transload.analysis.movement import moves_of
 from transload.ir import Module, Op, Value
@@ -17,13 +18,28 @@ from .observe import can_be_quantized
 from .rules import Rule
 from .thresholds import Fixed, Range
 
-__all__ = ["Groups", "rule_of"]
+__all__ = ["Groups", "channel_axis", "input_channels", "rule_of"]
 
 
 def rule_of(op: Op) -> Rule | None:
     """How an op that computes is quantized; None where it is not, or only moves numbers."""
     fact = host().facts("quantization")[op.name]
     return fact if fact is None or isinstance(fact, Rule) else fact(op)
+
+
+def channel_axis(op: Any) -> int:
+    """The dimension that counts channels, of what an op takes and of what it gives."""
+    axis: int = 1 if op.name != "top.MatMul" and op.layout == "NCHW" else op.results[0].rank - 1
+    return axis
+
+
+def input_channels(op: Any) -> int:
+    """The dimension of an op's weights that counts input channels."""
+    if op.name == "top.MatMul":
+        return 1 if op.right_transpose else 0
+    if op.name == "top.Deconv":
+        return 0 if op.layout == "NCHW" else -1
+    return 0 if op.group > 1 else 1 if op.layout == "NCHW" else -1
 
 
 class Groups:
@@ -150,5 +166,3 @@ def _computes(op: Op) -> bool:
 def _fixed(value: Value) -> Fixed | None:
     rule = rule_of(value.op) if value.op is not None else None
     return rule.fixed if rule is not None else None
-
-

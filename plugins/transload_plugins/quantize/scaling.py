@@ -20,6 +20,7 @@ from transload.engine.quantized import dequantize
 from transload.ir import Dense, Op, QuantType, dtype_of
 from transload.ir.build import Builder
 
+from .groups import channel_axis, input_channels
 from .rounding import grouped
 
 __all__ = ["divided", "scaled"]
@@ -41,7 +42,7 @@ def scaled(op: Op, numbers: Array, moments: Array, make: Make) -> tuple[Made, Ar
     best, found = make(numbers, moments), None
     if op.name != "top.MatMul" and op.attribute("group", 1) != 1:
         return best, None
-    axis = _input_channels(op) % numbers.ndim
+    axis = input_channels(op) % numbers.ndim
     spread = [-1 if place == axis else 1 for place in range(numbers.ndim)]
     owners = grouped(op, np.broadcast_to(np.arange(numbers.shape[axis]).reshape(spread), numbers.shape))[0, 0]
     reach = np.sqrt(np.bincount(owners, np.diag(moments[0])) / np.bincount(owners))
@@ -68,18 +69,10 @@ def _error(op: Op, numbers: Array, moments: Array, made: Made) -> float:
     return float(np.einsum("god,god->", off @ moments, off))
 
 
-def _input_channels(op: Any) -> int:
-    """The dimension of an op's weights that counts input channels."""
-    if op.name == "top.MatMul":
-        return 1 if op.right_transpose else 0
-    return 1 if op.layout == "NCHW" else -1
-
-
 def divided(op: Any, factors: Array) -> None:
     """Let an op take its input divided by factors of the channels."""
     value = op.operands[0]
-    first = 1 if op.name != "top.MatMul" and op.layout == "NCHW" else value.rank - 1
-    shape = [-1 if place == first else 1 for place in range(value.rank)]
+    shape = [-1 if place == channel_axis(op) else 1 for place in range(value.rank)]
     inverse = (1.0 / factors).astype(dtype_of(value.element)).reshape(shape)
     name = op.origin
     build = Builder(op.parent, before=op, location=f"{name}/scaled" if name else None)
