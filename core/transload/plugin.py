@@ -369,7 +369,8 @@ class Runtime:
 
     rounds_alone: Any = None
     """`rounds_alone(module)` says of a module in the dialect of its format whether it runs that by kernels that round quantized
-    numbers on their own, and not by those that say what the format means (`Target.rounds_alone`)."""
+    numbers on their own, and not by those that say what the format means (`Target.rounds_alone`). Where a result is farther from
+    it than is allowed, each quantized tensor is judged by itself then, from the runtime's own numbers before it."""
 
     functions: bool = False
     """Whether it is called with `function=`, the name of the function to run, where a file holds several."""

@@ -1,7 +1,8 @@
 """LiteRT, the judge of what a TFLite model computes.
 
 Its reference kernels (`BUILTIN_REF`) are used: the optimised ones differ from them by several steps on quantized
-models. Names of tensors are those that our reader gives, so that results can be compared by name.
+models. A model that these do not run, or run wrongly (`uses_other_kernels`), is run by the optimised ones. Names of tensors are
+those that our reader gives, so that results can be compared by name.
 
 Source: https://ai.google.dev/edge/litert, package `ai-edge-litert`.
 """

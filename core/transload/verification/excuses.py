@@ -85,9 +85,9 @@ class Excuses:
     ) -> tuple[Broken, list[str]]:
         """The limits that are broken all the same where each quantized tensor is judged from the runtime's own numbers (`steps`).
 
-        Asked where the runtime computes a model in several ways: rounding is then nothing that its framework defines.
+        Asked where the runtime's roundings are not what its framework says (`_leaves_roundings_open`).
         """
-        if self.runtime.alternatives is None or self.hub is None or not is_quantized(self.hub):
+        if self.hub is None or not is_quantized(self.hub) or not self._leaves_roundings_open():
             return broken, []
         return self._step_by_step(self.hub, [given], [actual], broken)
 
@@ -96,21 +96,30 @@ class Excuses:
 
         What is a step away is counted over all of these of each quantized tensor, too.
         """
-        if self.runtime.alternatives is None or self.hub is None or not is_quantized(self.hub) or has_bounds(self.hub):
+        if self.hub is None or not is_quantized(self.hub) or has_bounds(self.hub) or not self._leaves_roundings_open():
             return broken, []
         return self._step_by_step(self.hub, inputs, [self.running(given) for given in inputs], broken)
+
+    def _leaves_roundings_open(self) -> bool:
+        """Whether the runtime computes models in several ways, or this one by kernels that round on their own (`Runtime`)."""
+        alone = self.runtime.rounds_alone
+        return self.runtime.alternatives is not None or (alone is not None and bool(resolve(alone)(self.reference.source)))
 
     def _step_by_step(
         self, hub: Module, inputs: Sequence[Arrays], results: Sequence[Arrays], broken: Broken,
     ) -> tuple[Broken, list[str]]:
         """`_by_steps` of one input or of several, of what was given there in the end."""
         running, names = Running(hub, self.engine), output_names(hub.main)
-        of_hub = [dict(zip(names, running(given).values(), strict=False)) for given in inputs]
+        inside = [self.reference.inside(given) for given in inputs]
+        of_hub = [dict(zip(names, running(dict(each)).values(), strict=False)) for each in inside]
         if self._broken_together(of_hub, results):
             return broken, []  # what was judged below would not be the result
-        references = [self.reference.run(given, keep=True) for given in inputs]
+        try:
+            references = [self.reference.run(given, keep=True) for given in inputs]
+        except RunError:  # with its intermediate tensors it does not run
+            return broken, []
         outputs, steps = check_steps_together(
-            hub, list(zip(inputs, references, strict=True)), self.engine, self.tolerance.integer)
+            hub, list(zip(inside, references, strict=True)), self.engine, self.tolerance.integer)
         name = self.runtime.name
         if steps.wrong:
             return broken, [f"from {name}'s own numbers before it, {wrong}" for wrong in steps.wrong]

@@ -4,9 +4,10 @@ Frameworks do not say to the bit how a product is rounded to its quantized numbe
 of 32 bits: now and then a number near the middle of two comes out as the other of them. Through a deep network of coarse
 numbers such steps add up to any difference of the outputs, as they do between two runtimes, or two computers.
 
-So where a result does not end where the runtime does, and the runtime itself has several ways to end, each quantized tensor is
-computed from the runtime's numbers of the tensors before it. It may be a step away in few places: where a number stands in
-the middle exactly (zero plus a constant of so many halves of a step), and is frequent, that can be some percent of a tensor.
+So where a result does not end where the runtime does, and the runtime itself has several ways to end, or computes the model by
+kernels that round on their own, each quantized tensor is computed from the runtime's numbers of the tensors before it. It may
+be a step away in few places: where a number stands in the middle exactly (zero plus a constant of so many halves of a step), and
+is frequent, that can be some percent of a tensor.
 A wrong zero point, rounding or operand moves half of a tensor or more, a wrong scale its great numbers by several steps.
 Where scales are powers of two, halves are common: a quarter of the sums of two tensors on the half of a scale. The runtime takes
 them to the even number, and an integer pipeline does not: then, and only then, all that is a step away is even in the runtime.
