@@ -15,11 +15,13 @@ from transload.ir import Dense, Module
 from transload.verification.verdict import Verification
 from transload.verification.verify import verify_conversion
 from transload_converters.tflite import runtime as litert
+from transload_converters.tflite.litert import Session
 from transload_plugins.quantize.calibration import calibrate
 from transload_plugins.quantize.quantize import quantize_module
 from transload_plugins.quantize.scheme import SCHEMES
 
 from tests.support.graphs import Graph
+from tests.support.tflite_models import write_operator
 
 pytest.importorskip("ai_edge_litert.interpreter", reason="LiteRT is not installed")
 LAYERS = 8
@@ -129,3 +131,46 @@ def test_what_the_reference_kernels_run_is_the_same_bits(tmp_path: Path) -> None
     right, other = verified(transload.load(path)), verified(transload.load(path), wrong(path, "bias"))
     assert right.passed and not right.notes and all(tensor.metrics["max_abs"] == 0 for tensor in right.tensors), right
     assert other.failed and not any("from litert's own numbers" in note for note in other.notes), other.notes
+
+
+def t(*shape: int, dtype: str = "float32", data: Any = None) -> tuple[Any, ...]:
+    return shape, dtype, None if data is None else np.array(data, dtype)
+
+
+@pytest.mark.parametrize(("operator", "version", "operands", "result", "options"), [
+    ("ABS", 4, [t(6, dtype="int32")], t(6, dtype="int32"), {}), ("ABS", 5, [t(6, dtype="int16")], t(6, dtype="int16"), {}),
+    ("ARG_MAX", 3, [t(2, 3, dtype="bool"), t(dtype="int32", data=1)], t(2, dtype="int64"), {"output_type": "INT64"}),
+    ("ARG_MIN", 3, [t(2, 3, dtype="bool"), t(dtype="int32", data=1)], t(2, dtype="int64"), {"output_type": "INT64"}),
+    ("SIN", 2, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
+    ("COS", 2, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
+    ("GELU", 3, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
+    ("RANGE", 2, [t(dtype="int64", data=each) for each in (3, 20, 4)], t(5, dtype="int64"), {})])
+def test_newer_versions_are_run_by_the_reference_kernels_of_older_ones(
+    operator: str, version: int, operands: list[Any], result: tuple[Any, ...], options: dict[str, Any], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The usual kernels ran the whole model, and no roundings of it were open. They give the same of these types."""
+    from ai_edge_litert import interpreter
+
+    loaded, own = [], interpreter.Interpreter
+
+    class Interpreter(own):  # type: ignore[misc, valid-type]
+        def __init__(self, *given: Any, **how: Any) -> None:
+            super().__init__(*given, **how)
+            loaded.append(how["experimental_op_resolver_type"])
+
+    monkeypatch.setattr(interpreter, "Interpreter", Interpreter)
+    path = tmp_path / "newer.tflite"
+    path.write_bytes(write_operator(operator, operands, [result], options, version=version))
+    given = [(np.arange(6).reshape(shape) % 4 - 2).astype(dtype) for shape, dtype, data in operands if data is None]
+    (newer,), (usual,) = (
+        tuple(Session(str(path), "newer", ["out"], [], kernels)(given, False).values()) for kernels in ("reference", "usual"))
+    kinds = interpreter.OpResolverType
+    assert loaded == [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
+    np.testing.assert_array_equal(newer, usual)
+
+
+def test_a_sum_of_segments_has_no_reference_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "segments.tflite"
+    path.write_bytes(write_operator("SEGMENT_SUM", [t(4, 2), t(4, dtype="int32", data=[0, 0, 1, 1])], [t(2, 2)]))
+    assert litert.uses_other_kernels(transload.load(path))

@@ -235,6 +235,7 @@ def test_litert_moves_by_its_reference_what_that_has_by_older_versions_alone(ope
 @pytest.mark.parametrize(("operator", "attributes", "code", "version"), [
     ("Permute", {"order": (0, 2, 1, 3)}, "TRANSPOSE", 9),
     ("Slice", {"offset": (0, 1, 0, 0), "ends": (1, 9, 16, 8), "steps": (1, 2, 1, 1)}, "STRIDED_SLICE", 6),
+    ("Abs", {}, "ABS", 5),
     ("Conv", {}, "DEPTHWISE_CONV_2D", 7)])
 def test_litert_runs_newer_versions_by_the_reference_of_older_ones(
     operator: str, attributes: dict[str, Any], code: str, version: int, tmp_path: Path,
