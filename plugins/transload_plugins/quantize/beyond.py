@@ -16,8 +16,9 @@ from transload.analysis.movement import moves_of
 from transload.ir import BF16, F16, F32, FloatType, Module, Op, Value
 from transload.ir.build import constant_of
 
-from .divisors import carries_zero, least_of, lost_divisors, pole_of
+from .divisors import least_of, lost_divisors
 from .groups import rule_of
+from .guards import lost_guards, sizes_of
 from .observe import observed
 from .thresholds import Range
 
@@ -43,12 +44,6 @@ FLOAT_SCHEMES = {scheme.name: scheme for scheme in (
 
 Why = dict[Value, str]
 """Tensors, each with the reason that it stays f32."""
-MOST = 64
-"""Tensors that are followed back from a divisor."""
-_GUARDS: Mapping[str, str] = {"top.AddConst": "const_val", "top.Clip": "min"}
-"""Ops that keep a divisor from 0 by a number of their own, and what that is called."""
-_GUARDING = ("top.Add", "top.Max", "top.Where")
-"""Ops that do so by a constant among their operands."""
 _SIGNS = ("top.Abs", "top.Neg")
 """Ops that give numbers of the same magnitude."""
 _ADDED: Mapping[str, str] = {
@@ -66,9 +61,7 @@ def not_held(module: Module, scheme: FloatScheme, seen: Mapping[str, Range] | No
         return {}, {}
     found = _by_samples(module, scheme, seen) if seen is not None else {}
     found = {**_by_factors(module, scheme, seen is not None), **found}
-    for op in module.body_of_main:
-        for value, why in _guarded(op, scheme).items():
-            found.setdefault(value, why)
+    found = {**lost_guards(module, scheme), **found}
     return {value: why for value, why in found.items() if value.element_or_none == F32}, _with_guards(module, scheme)
 
 
@@ -118,7 +111,7 @@ def _of_factors(op: Op, scheme: FloatScheme, is_seen: bool) -> str | None:
         factors[0] = np.array(op.attribute("const_val"))
     for index, numbers in factors.items():
         divides = op.name == "top.Div" and index == 1
-        sizes = _sizes(numbers)
+        sizes = sizes_of(numbers)
         if not sizes.size:
             continue
         if (small := float(sizes.min() if divides else sizes.max())) < scheme.least:
@@ -128,52 +121,9 @@ def _of_factors(op: Op, scheme: FloatScheme, is_seen: bool) -> str | None:
     return None
 
 
-def _guarded(op: Op, scheme: FloatScheme) -> Why:
-    """What an op divides by where a number that the type does not hold keeps that from 0; nothing where none does.
-
-    That is all that is near 0 together with it, back to where other numbers are computed; and the reciprocal, which is as far
-    from 0 as the divisor is near, until it is multiplied with what was small, too.
-    """
-    pole = pole_of(op)
-    if pole is None:
-        return {}
-    way, pending, guards = dict[Value, None](), [pole], list[str]()
-    while pending and len(way) < MOST:
-        value = pending.pop()
-        maker = value.op
-        if maker is None or value in way or not value.is_float or constant_of(value) is not None:
-            continue
-        guard = _guard(maker, scheme)
-        if guard is None and not (maker.name == "top.Reduce" or carries_zero(maker)):
-            continue
-        way[value] = None
-        pending += maker.operands
-        if guard is not None:
-            guards.append(f"{guard:.3g} keeps it from 0, of which {scheme.name} has few bits")
-    is_reciprocal = op.name != "top.Log" and all(value is pole or constant_of(value) is not None for value in op.operands)
-    return dict.fromkeys([*way, *op.results] if is_reciprocal else way, guards[0]) if guards else {}
-
-
-def _guard(op: Op, scheme: FloatScheme) -> float | None:
-    """The number by which an op keeps what it gives from 0, where the type does not hold it."""
-    if op.name in _GUARDS:
-        number = op.attribute(_GUARDS[op.name])
-        sizes = [_sizes(np.array(number))] if number is not None else []
-    else:
-        constants = (constant_of(value) for value in op.operands if value.is_float) if op.name in _GUARDING else ()
-        sizes = [_sizes(dense.numpy()) for dense in constants if dense is not None]
-    return next((float(each.max()) for each in sizes if each.size and each.max() < scheme.least), None)
-
-
 def _with_guards(module: Module, scheme: FloatScheme) -> dict[Op, str]:
     """The ops that add a number to what they divide by of which the type has few bits."""
     added = {op: float(op.attribute(_ADDED[op.name])) for op in module.body_of_main
              if op.name in _ADDED and op.results[0].element_or_none == F32}
     return {op: f"adds {number:.3g} to what it divides by, of which {scheme.name} has few bits"
             for op, number in added.items() if 0.0 < number < scheme.least}
-
-
-def _sizes(numbers: np.ndarray) -> np.ndarray:
-    """The magnitudes of numbers that are finite and not 0."""
-    sizes = np.abs(numbers.astype(np.float64))
-    return sizes[np.isfinite(sizes) & (sizes > 0.0)]

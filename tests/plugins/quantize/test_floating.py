@@ -31,6 +31,17 @@ def by_length(g: Graph, x: Value) -> Value:
     return g.Div(x, g.Add(squares(g, x), LITTLE))
 
 
+def logit(g: Graph, x: Value, little: float) -> Value:
+    share = g.Clip(x, min=0.0, max=1.0)
+    return g.Log(g.Div(g.Clip(share, min=little, max=1.0), g.Clip(g.Sub(1.0, share), min=little, max=1.0)))
+
+
+def pooled(g: Graph, x: Value, kind: str) -> Value:
+    as_picture = g.Reshape(x, shape=(1, 1, 2, 16))
+    guarded = g.Add(g.Abs(as_picture), LITTLE)
+    return g.Div(as_picture, getattr(g, kind)(guarded, kernel_shape=(1, 1), strides=(1, 1), pads=(0, 0, 0, 0)))
+
+
 def squares(g: Graph, x: Value) -> Value:
     return g.Reduce(g.Mul(x, x), mode="ReduceSum", axes=(1,), keepdims=True)
 
@@ -39,6 +50,16 @@ GUARDED: dict[str, Callable[[Graph, Value], Value]] = {
     "a sum": by_length,
     "a number added": lambda g, x: g.Div(x, g.AddConst(squares(g, x), const_val=LITTLE)),
     "a root": lambda g, x: g.Div(x, g.Reshape(g.Sqrt(g.Add(squares(g, x), LITTLE)), shape=(2, 1))),
+    "taken away": lambda g, x: g.Div(x, g.Sub(squares(g, x), -LITTLE)),
+    "a sum with itself": lambda g, x: g.Div(x, g.Add(guarded := g.Add(squares(g, x), LITTLE), guarded)),
+    "a sum before another": lambda g, x: g.Div(x, g.Add(g.Add(squares(g, x), LITTLE), g.Abs(x))),
+    "a product": lambda g, x: g.Div(x, g.Mul(guarded := g.AddConst(g.Abs(x), const_val=1e-5), guarded)),
+    "a product of matrices": lambda g, x: g.Div(x, g.MatMul(g.Add(g.Abs(x), LITTLE), np.ones((16, 1), np.float32))),
+    "a greatest of some": lambda g, x: pooled(g, x, "MaxPool"),
+    "a mean of some": lambda g, x: pooled(g, x, "AvgPool"),
+    "a logit": lambda g, x: logit(g, x, 1e-6),
+    "a logit of what f16 holds": lambda g, x: logit(g, x, 1e-5),
+    "a reciprocal of what f16 holds": lambda g, x: g.Mul(x, g.Reciprocal(g.AddConst(squares(g, x), const_val=1e-5))),
     "the greater": lambda g, x: g.Div(x, g.Max(g.Reduce(x, mode="ReduceL2", axes=(1,), keepdims=True), LITTLE)),
     "a limit": lambda g, x: g.Mul(x, g.Reciprocal(g.Clip(squares(g, x), min=LITTLE, max=1e4))),
     "a logarithm": lambda g, x: g.Log(g.Add(g.Relu(x), LITTLE)),
