@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["as_numbers", "comparable", "cosine", "euclid", "max_abs", "sqnr"]
+__all__ = ["as_numbers", "comparable", "cosine", "euclid", "max_abs", "same_infinities", "sqnr"]
 
 
 _PART = 1 << 20
@@ -24,9 +24,14 @@ def comparable(reference: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, n
     The greatest float32 stands for infinity where the other is infinite: runtimes mask with either.
     """
     a, b = as_numbers(reference, actual)
-    same = ~np.isfinite(a) & ((a == b) | (np.isnan(a) & np.isnan(b)))
-    same |= (np.isinf(a) ^ np.isinf(b)) & (np.sign(a) == np.sign(b)) & (np.minimum(np.abs(a), np.abs(b)) >= _FARTHEST)
+    same = same_infinities(a, b) | (np.isnan(a) & np.isnan(b))
     return (a[~same], b[~same]) if same.any() else (a, b)
+
+
+def same_infinities(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Where two vectors have the same infinity, or one has it and the other the greatest float32 that there is."""
+    mixed = (np.isinf(a) ^ np.isinf(b)) & (np.sign(a) == np.sign(b)) & (np.minimum(np.abs(a), np.abs(b)) >= _FARTHEST)
+    return (np.isinf(a) & (a == b)) | mixed
 
 
 def as_numbers(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -46,11 +46,12 @@ from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
 from .limits import breaks_usual, broken_limits
+from .not_finite import agreement, no_longer_finite
 from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
 from .runtimes import judged_format, run_of, runtime_for
-from .several_runs import agreement, as_near_as_floats, beside_floats, compare_runs, joined, no_longer_finite, of_other_shapes
+from .several_runs import as_near_as_floats, beside_floats, compare_runs, joined, of_other_shapes
 from .steady import always_same
 from .tolerance import Tolerance, limit_texts
 from .verify import Verification, verify_conversion
@@ -149,8 +150,10 @@ def verify_quantized(
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
     padded = reference.padded if not rounds_alone else as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
     real = [_real(model.module, each) for each in actual]
-    beside, lost = beside_floats(floats, real, padded), _no_longer_finite(floats, real, tolerance)
-    cost = [*(lost if samples is not None else ()), *(() if limits is None else (
+    beside = beside_floats(floats, real, padded)
+    lost = no_longer_finite(floats, wanted, real, tolerance.excepts if tolerance is not None else ())
+    broken = [*broken, *(lost.run if samples is not None else ())]
+    cost = [*(lost.quantized if samples is not None else ()), *(() if limits is None else (
         f"{reason}, beside the float model" for tensor in beside for reason in broken_limits(tensor, limits)))]
     is_costly, broken = bool(cost) and not broken, [*broken, *cost]
     verdict = Verification(
@@ -163,14 +166,10 @@ def verify_quantized(
         QuantizedOutput(each.name, each.dtype, list(each.shape), each.metrics, each.equal, agreement(name, floats, actual))
         for each, name in zip(beside, actual[0], strict=True)]
     if not broken:
-        others = of_other_shapes((each for each in beside if each.name not in padded), tolerance) + lost
+        others = of_other_shapes((each for each in beside if each.name not in padded), tolerance)
+        others += [*lost.quantized, *lost.run]
         _say_what_is_open(verdict, others, _telling(model.module, taken, wanted), limits)
     return verdict
-
-
-def _no_longer_finite(floats: list[Outputs], actual: list[Outputs], tolerance: Tolerance | None) -> list[str]:
-    """What quantizing made infinite, or no number, in words; outputs that are excepted are not judged."""
-    return [why for name, why in no_longer_finite(floats, actual).items() if tolerance is None or name not in tolerance.excepts]
 
 
 def _say_what_is_open(verdict: Verification, others: list[str], telling: set[int], limits: Tolerance | None) -> None:

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ..metrics import comparable
-from .differences import TensorDifference, check_number, difference, in_view_of, incomparable, is_counted, of_plain
+from .differences import TensorDifference, check_number, difference, in_view_of, incomparable, of_plain
 from .limits import broken_limits
 from .padding import found_alone
 from .tolerance import Tolerance
 
-__all__ = ["agreement", "as_near_as_floats", "beside_floats", "compare_runs", "joined", "no_longer_finite", "of_other_shapes"]
+__all__ = ["as_near_as_floats", "beside_floats", "compare_runs", "in_pairs", "joined", "of_other_shapes"]
 
 Outputs = Mapping[str, np.ndarray]
 
@@ -42,11 +41,11 @@ def compare_runs(reference: Sequence[Outputs], actual: Sequence[Outputs]) -> lis
     for wanted, made in zip(reference, actual, strict=True):
         check_number(wanted, made)
     names = [*reference[0]]
-    both = [_pairs(reference, actual, place) for place in range(len(names))]
+    both = [in_pairs(reference, actual, place) for place in range(len(names))]
     return [_compared(name, pairs) for name, pairs in zip(names, both, strict=True)]
 
 
-def _pairs(reference: Sequence[Outputs], actual: Sequence[Outputs], place: int) -> list[tuple[np.ndarray, np.ndarray]]:
+def in_pairs(reference: Sequence[Outputs], actual: Sequence[Outputs], place: int) -> list[tuple[np.ndarray, np.ndarray]]:
     """An output of each run beside that of its reference, in the reference's view."""
     found = [([*wanted.values()][place], [*made.values()][place]) for wanted, made in zip(reference, actual, strict=True)]
     return [(np.asarray(wanted), in_view_of(np.asarray(made), np.asarray(wanted))) for wanted, made in found]
@@ -77,32 +76,8 @@ def as_near_as_floats(
     return {each.name: padded[each.name] for each in integers if each.name in padded and not broken_limits(each, tolerance)}
 
 
-def no_longer_finite(floats: Sequence[Outputs], actual: Sequence[Outputs]) -> dict[str, str]:
-    """The outputs of which numbers are finite in the float model and infinite, or none, in another; how many, in words."""
-    found = dict[str, str]()
-    for place, name in enumerate(actual[0]):
-        pairs = [(wanted, made) for wanted, made in _pairs(floats, actual, place) if wanted.shape == made.shape]
-        lost = sum(int((np.isfinite(a) & ~np.isfinite(b)).sum()) for a, b in (comparable(*pair) for pair in pairs))
-        if lost:
-            found[name] = (f"{name}: {lost} of {sum(made.size for _, made in pairs)} numbers that are finite in the float model "
-                           "are not")
-    return found
-
-
 def of_other_shapes(tensors: Iterable[TensorDifference], tolerance: Tolerance | None) -> list[str]:
     """Which outputs have other shapes than what they are compared with, in words; those that are excepted are not judged."""
     excepts = tolerance.excepts if tolerance is not None else ()
     others = (each for each in tensors if each.note and each.name not in excepts)
     return [f"{each.name}: {each.note}, and has to be of {each.shape}" for each in others]
-
-
-def agreement(name: str, floats: Sequence[Outputs], actual: Sequence[Outputs]) -> float | None:
-    """The share of rows (of outputs that are one vector of scores a sample) whose greatest number is at the same place.
-
-    A row that is no number where the float model's is one has none.
-    """
-    place = list(actual[0]).index(name)
-    pairs = [(list(a.values())[place], list(b.values())[place]) for a, b in zip(floats, actual, strict=True)]
-    if any(is_counted(a.dtype) or a.ndim != 2 or a.shape[0] < 1 or a.shape[1] < 2 or a.shape != b.shape for a, b in pairs):
-        return None
-    return float(np.mean([np.mean((a.argmax(1) == b.argmax(1)) & (np.isnan(a) | ~np.isnan(b)).all(1)) for a, b in pairs]))

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import transload
+from transload.verification.asked import unverified
+from transload.verification.not_finite import NotFinite, agreement, no_longer_finite
 from transload.verification.quantized import QuantizedModel, _farther_than_quantizing, verify_quantized
-from transload.verification.running import Running
-from transload.verification.several_runs import agreement, no_longer_finite
+from transload.verification.running import OwnRuntime, Running
 from transload.verification.tolerance import Tolerance
 from transload.verification.verdict import Verification
 
@@ -88,9 +89,11 @@ def test_rows_of_which_the_same_place_is_the_greatest(rows: int, share: float | 
 
 
 @pytest.mark.parametrize(("floats", "actual", "share"), [
-    ([1.0, 2.0], [np.nan, np.nan], 0.5), ([np.nan, 2.0], [np.nan, 1.0], 1.0), ([1.0, 2.0], [1.0, np.nan], 0.5)])
+    ([1.0, 2.0], [np.nan, np.nan], 0.5), ([np.nan, 2.0], [np.nan, 1.0], 1.0), ([1.0, 2.0], [1.0, np.nan], 0.5),
+    ([1.0, 2.0], [-np.inf, 2.0], 0.5), ([-np.inf, 2.0], [-np.inf, 2.0], 1.0),
+    ([np.finfo(np.float32).min, 2.0], [-np.inf, 2.0], 1.0)])
 def test_a_row_that_is_no_number_agrees_with_none(floats: list[float], actual: list[float], share: float) -> None:
-    """The place of the first NaN was that of the greatest number."""
+    """The place of the first NaN was that of the greatest number. Nor does one in which a finite number became infinite."""
     there, here = ({"y": np.array([row, [0, 1]], np.float32)} for row in (floats, actual))
     assert agreement("y", [there], [here]) == share
 
@@ -129,6 +132,34 @@ def test_an_infinity_is_the_greatest_number() -> None:
     """As masks have either."""
     most = np.finfo(np.float32).max
     there, here = ({"y": np.array([far, 1, np.nan], np.float32)} for far in (-most, -np.inf))
-    assert not no_longer_finite([there], [here]) and not no_longer_finite([here], [there])
-    assert no_longer_finite([{"y": np.zeros(3, np.float32)}], [here]) == {
-        "y": "y: 2 of 3 numbers that are finite in the float model are not"}
+    assert no_longer_finite([there], [here], [here]) == no_longer_finite([here], [there], [there]) == NotFinite()
+    assert no_longer_finite([there], [there], [here]) == NotFinite()
+    assert no_longer_finite([{"y": np.zeros(3, np.float32)}], [here], [here]) == NotFinite(
+        ["y: 2 of 3 numbers that are finite in the float model are not"])
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_a_runtime_makes_infinite_is_no_cost_of_quantizing(alone: bool) -> None:
+    """Another scheme was advised, where the quantized module is finite and the runtime alone is not."""
+    graph = Graph((2, 4))
+    floats = graph.done(graph.Sigmoid(graph.inputs[0]))
+    held = transload.quantize(floats, "f16")
+    (name,) = held.outputs
+
+    def infinite(given: Any) -> dict[str, np.ndarray]:
+        made = transload.run(held, dict(given))[name].copy()
+        made[0, 0] = -np.inf
+        return {name: made}
+
+    samples = [{"x0": np.array([[-9.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0]], np.float32)}]
+    model = QuantizedModel(floats, floats, held, False)
+    found = verify_quantized(
+        model, Running(held, "reference", OwnRuntime("chip", infinite, rounds_alone=alone)), samples=samples)
+    assert found.failed and not found.is_costly
+    assert found.broken[-1] == (
+        f"{name}: 1 of 8 numbers that are finite in the float model, and in the quantized module, are not: "
+        "what runs the result makes them so")
+    assert found.quantized[0].agreement == 0.5
+    doubt = unverified(found)
+    assert doubt is not None and "the result does not compute what the quantized module computes" in doubt.message
+    assert "another scheme" not in str(doubt.hint)
