@@ -17,15 +17,16 @@ from tests.support.tensorflow_graphs import DTYPES, shape_proto
 
 
 def write_checkpoint(
-    prefix: Path, tensors: Mapping[str, np.ndarray], shards: int = 1, parts: Mapping[str, list[Part]] | None = None,
+    prefix: Path, tensors: Mapping[str, np.ndarray | bytes], shards: int = 1, parts: Mapping[str, list[Part]] | None = None,
 ) -> None:
-    """Write a checkpoint; tensor i lies in shard i modulo `shards`, those in `parts` are written in these parts."""
+    """Write a checkpoint; tensor i lies in shard i modulo `shards`, those in `parts` are written in these parts. Bytes are a
+    tensor of one text."""
     prefix.parent.mkdir(parents=True, exist_ok=True)
     data = [bytearray() for _ in range(shards)]
     entries: dict[bytes, Any] = {b"": messages.BundleHeaderProto(num_shards=shards, version={"producer": 1})}
     for number, (name, array) in enumerate(tensors.items()):
         said = (parts or {}).get(name)
-        if said is None:
+        if said is None or isinstance(array, bytes):
             entries[name.encode()] = _entry(array, data, number % shards)
             continue
         whole = entries[name.encode()] = messages.BundleEntryProto(
@@ -41,11 +42,17 @@ def write_checkpoint(
         table({key: entry.SerializeToString() for key, entry in sorted(entries.items())}))
 
 
-def _entry(array: np.ndarray, data: list[bytearray], shard: int) -> Any:
-    content = np.ascontiguousarray(array).tobytes()
+def _entry(array: np.ndarray | bytes, data: list[bytearray], shard: int) -> Any:
+    if isinstance(array, bytes):
+        length = len(array).to_bytes(4, "little")  # checksums are of lengths as numbers of four bytes
+        rest, dtype, shape = masked(crc32c(length)).to_bytes(4, "little") + array, "str", ()
+        content, checked = varint(len(array)) + rest, length + rest
+    else:
+        content, dtype, shape = np.ascontiguousarray(array).tobytes(), array.dtype.name, array.shape
+        checked = content
     entry = messages.BundleEntryProto(
-        dtype=DTYPES[array.dtype.name], shape=shape_proto(array.shape), shard_id=shard, offset=len(data[shard]),
-        size=len(content), crc32c=masked(crc32c(content)))
+        dtype=DTYPES[dtype], shape=shape_proto(shape), shard_id=shard, offset=len(data[shard]),
+        size=len(content), crc32c=masked(crc32c(checked)))
     data[shard] += content
     return entry
 

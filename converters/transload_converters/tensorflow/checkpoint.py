@@ -62,6 +62,13 @@ class Checkpoint:
             return self._of_parts(name, entry, part)
         return _cut(self._whole(name, entry), part)
 
+    def text(self, name: str) -> bytes | None:
+        """The one text that a tensor is, as it lies in the file; None where there is no such tensor, or it is another."""
+        entry = self.entries.get(name)
+        if entry is None or entry.slices or element_of(entry.dtype) != STRING or math.prod(self._shape(name, entry)) != 1:
+            return None
+        return _texts(self._content(name, entry), 1, f"{self.index}: tensor {name!r}")[0]
+
     def _of_parts(self, name: str, entry: Any, part: Part | None) -> Dense | Strings:
         """A tensor that was saved in parts: one of them as it is, or what is asked for of all put together."""
         shape = self._shape(name, entry)
@@ -91,7 +98,8 @@ class Checkpoint:
         shape, element = self._shape(name, entry), element_of(entry.dtype)
         content = self._content(name, entry)
         if element == STRING:
-            return Strings(_texts(content, math.prod(shape), f"{self.index}: tensor {name!r}"), shape)
+            texts = _texts(content, math.prod(shape), f"{self.index}: tensor {name!r}")
+            return Strings([text.decode("utf-8", "backslashreplace") for text in texts], shape)
         try:
             dtype = dtype_of(stored_element(element)) if element is not None else None
         except ValueError:
@@ -198,7 +206,7 @@ def _mapped(path: Path, what: str) -> memoryview:
             f"{path}: {what} cannot be read: {error.strerror or error}", hint="index and shards must lie in one folder") from None
 
 
-def _texts(content: memoryview, count: int, what: str) -> list[str]:
+def _texts(content: memoryview, count: int, what: str) -> list[bytes]:
     """A tensor of strings: their lengths as varints, a checksum of the lengths, then the texts."""
     try:
         lengths, at = [], 0
@@ -212,7 +220,7 @@ def _texts(content: memoryview, count: int, what: str) -> list[str]:
         raise ReadError(f"{what} has other lengths than its texts", hint=_DAMAGED)
     texts = []
     for length in lengths:
-        texts.append(bytes(content[at:at + length]).decode("utf-8", "backslashreplace"))
+        texts.append(bytes(content[at:at + length]))
         at += length
     return texts
 

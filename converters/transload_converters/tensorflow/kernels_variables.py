@@ -18,6 +18,7 @@ from transload.ir import Dense, Op
 from transload.plugin import KernelTable
 
 from .legalize.gather import ignores_outside
+from .passes.freeze import NO_VALUE
 
 __all__ = ["Variable", "add_variables"]
 
@@ -74,7 +75,7 @@ def _initial(op: Op) -> Any:
 def _need(op: Op, array: Any) -> Any:
     if array is None:
         raise RunError("an op cannot be run", [Finding(
-            op.name, "its variable has no value: the checkpoint does not have it, or there is none", (op.origin or "",))])
+            op.name, f"its variable {NO_VALUE}", (op.origin or "",))])
     return array
 
 

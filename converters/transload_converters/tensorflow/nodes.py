@@ -17,7 +17,8 @@ from . import opdefs
 from .opdefs import Argument, AttributeDef, OpDef
 from .types import UNKNOWN, element_named, element_of, name_of, reference_of
 
-__all__ = ["BACK_EDGE", "CONTROL_FLOW", "VARIABLES", "Edge", "Graph", "Node", "Problems", "arguments_of", "op_def_of"]
+__all__ = [
+    "BACK_EDGE", "CONTROL_FLOW", "VARIABLES", "Edge", "Graph", "Node", "Problems", "arguments_of", "function_of", "op_def_of"]
 
 Edge = tuple[str, int]
 """One result of a node: the node's name and the number of the result."""
@@ -68,6 +69,11 @@ class Node:
         """The nodes that this one needs."""
         yield from (name for name, _ in self.inputs)
         yield from self.control
+
+
+def function_of(node: Node) -> str:
+    """The function that a node calls by its attribute `f`; '' where it has none."""
+    return node.attributes["f"].func.name if "f" in node.attributes else ""
 
 
 def op_def_of(proto: Any) -> OpDef:

@@ -19,9 +19,10 @@ from transload.suggest import nearest
 from .checkpoint import Checkpoint
 from .model import DAMAGED, Borders, Input, Model
 from .nodes import Edge, Graph
-from .tensors import Contents, Strings
-from .types import sizes_of
-from .variables import restored
+from .objects import OBJECTS, keys_of, objects_of_variables
+from .tensors import Contents, Strings, stored_element
+from .types import element_of, sizes_of
+from .variables import Restored, restored
 
 __all__ = ["chosen_graph", "module_of", "outline_of", "signature_of"]
 
@@ -139,18 +140,49 @@ class _Variables:
         self.files: tuple[Path, ...] = ()
 
     def __call__(self, graph: Graph) -> Mapping[str, Dense | Strings]:
-        saver = self.meta.saver_def
-        if not saver.restore_op_name or self.prefix is None or (graph.edge(saver.restore_op_name) is None and \
-                saver.restore_op_name not in graph.nodes):
+        if self.prefix is None:
             return {}
-        functions = {function.signature.name: function for function in self.meta.graph_def.library.function}
-        sources = restored(graph, functions, saver.restore_op_name, self.contents)
-        if not sources:
+        sources = self._restored(graph)
+        objects = objects_of_variables(graph, self.meta.object_graph_def, sources)
+        if not sources and not objects:
             return {}
         checkpoint = Checkpoint(self.prefix)
         values = {name: checkpoint.read(source.name, source.part) for name, source in sources.items()}
+        values.update(self._held(graph, objects, checkpoint))
         self.files = checkpoint.files
         return values
+
+    def _restored(self, graph: Graph) -> dict[str, Restored]:
+        """What the saver gives variables, by name."""
+        restore = self.meta.saver_def.restore_op_name
+        if not restore or (graph.edge(restore) is None and restore not in graph.nodes):
+            return {}
+        functions = {function.signature.name: function for function in self.meta.graph_def.library.function}
+        return restored(graph, functions, restore, self.contents)
+
+    def _held(self, graph: Graph, objects: Mapping[str, int], checkpoint: Checkpoint) -> dict[str, Dense]:
+        """The values of variables, by name, that their objects have in the checkpoint."""
+        content = checkpoint.text(OBJECTS) if objects else None
+        if content is None:
+            return {}
+        keys = keys_of(objects, self.meta.object_graph_def, content, str(checkpoint.index), graph.problems)
+        found = {}
+        for name, key in keys.items():
+            value, node = checkpoint.read(key), graph.nodes[name]
+            if isinstance(value, Dense) and _fits(value, node.attributes):
+                found[name] = value
+            else:
+                held = value.type if isinstance(value, Dense) else "texts"
+                graph.problems.add(node.op, f"has another type than its value in the checkpoint, {held} {key[:200]!r}", name)
+        return found
+
+
+def _fits(value: Dense, attributes: Mapping[str, Any]) -> bool:
+    """Whether a value is of the type that the attributes of a variable's node say, as far as they say one."""
+    element = element_of(attributes["dtype"].type) if "dtype" in attributes else None
+    sizes = sizes_of(attributes["shape"].shape) if "shape" in attributes else None
+    return (element is None or stored_element(element) == value.type.element) and (sizes is None or (
+        len(sizes) == len(value.shape) and all(size in (None, held) for size, held in zip(sizes, value.shape, strict=True))))
 
 
 def _assets(meta: Any, folder: Path | None, where: str) -> dict[str, Strings]:

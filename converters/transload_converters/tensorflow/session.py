@@ -12,6 +12,8 @@ import numpy as np
 from transload.errors import RunError
 
 from .judged import keep_computing
+from .nodes import Graph, Problems, op_def_of
+from .objects import OBJECTS, keys_of, objects_of_variables
 from .savedmodel import chosen_graph
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -58,7 +60,8 @@ class Session:
         meta, checkpoint = self._read(path)
         graph_def, saver = meta.graph_def, meta.saver_def
         first, restore, given = _beginning(meta), list[str](), [*self.inputs.values(), *self.off]
-        if saver.restore_op_name and checkpoint.with_name(f"{checkpoint.name}.index").exists():
+        has_checkpoint = checkpoint.with_name(f"{checkpoint.name}.index").exists()
+        if saver.restore_op_name and has_checkpoint:
             restore, given = [saver.restore_op_name], [*given, saver.filename_tensor_name]
         del graph_def.library.gradient[:]
         named = keep_computing(graph_def, given, [*self.outputs.values(), *first], restore)
@@ -67,8 +70,29 @@ class Session:
         self.tf.import_graph_def(graph_def, name="", producer_op_list=meta.meta_info_def.stripped_op_list)
         for name in restore:
             self.session.run(self.graph.as_graph_element(name), {named[saver.filename_tensor_name]: str(checkpoint)})
+        if has_checkpoint:
+            self._give_by_objects(meta, checkpoint)
         for name in first:
             self.session.run(self.graph.as_graph_element(name))
+
+    def _give_by_objects(self, meta: Any, checkpoint: Path) -> None:
+        """Give variables that the saver left without a value what their objects have in the checkpoint."""
+        import tensorflow as tf
+
+        functions = {function.signature.name: op_def_of(function.signature) for function in meta.graph_def.library.function}
+        problems = Problems(self.name)
+        objects = objects_of_variables(Graph(meta.graph_def.node, problems, functions), meta.object_graph_def)
+        saved = tf.train.load_checkpoint(str(checkpoint)) if objects else None
+        if saved is None or not saved.has_tensor(OBJECTS):
+            return
+        for name, key in keys_of(objects, meta.object_graph_def, saved.get_tensor(OBJECTS), str(checkpoint), problems).items():
+            handle = self.graph.get_tensor_by_name(f"{name}:0")
+            with self.graph.as_default():
+                has_value = tf.raw_ops.VarIsInitializedOp(resource=handle)
+                value = self.tf.placeholder(tf.dtypes.as_dtype(handle.op.get_attr("dtype")))
+                assign = tf.raw_ops.AssignVariableOp(resource=handle, value=value)
+            if not self.session.run(has_value):
+                self.session.run(assign, {value: saved.get_tensor(key)})
 
     def _read(self, path: Path) -> tuple[Any, Path]:
         """The meta graph of a file, of a mere graph one without anything else, and the checkpoint that it has."""

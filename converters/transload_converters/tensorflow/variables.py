@@ -2,7 +2,8 @@
 
 A saver is a part of the graph: RestoreV2 reads tensors by name, and Assign or AssignVariableOp gives them to variables. So the
 graph is asked, not a naming scheme: SavedModels of TensorFlow 1, where the saver's nodes stand beside the others, and those of
-TensorFlow 2, where they are a function that is given the variables, are read alike.
+TensorFlow 2, where they are a function that is given the variables, are read alike. Variables that no saver reaches have the
+tensors that the objects of a SavedModel say (`objects`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 from transload.errors import ReadError
 
 from .checkpoint import Part
-from .nodes import VARIABLES, Edge, Graph, Node, arguments_of
+from .nodes import VARIABLES, Edge, Graph, arguments_of, function_of
 from .tensors import Contents, Strings
 
 __all__ = ["Restored", "restored"]
@@ -62,7 +63,7 @@ class _Finder:
                 if variable is not None and source is not None:
                     yield variable, source
                 continue
-            called = self.functions.get(node.op) or self.functions.get(_function_of(node))
+            called = self.functions.get(node.op) or self.functions.get(function_of(node))
             if called is not None and depth < _DEEPEST and len(self.followed) < _MOST_CALLS:
                 arguments = arguments_of(called)
                 flat = [(argument, index) for argument, elements in arguments.items() for index in range(len(elements))]
@@ -111,11 +112,6 @@ class _Finder:
             return []
         value = self.contents.read(node.attributes["value"].tensor, node.name)
         return value if isinstance(value, Strings) else []
-
-
-def _function_of(node: Node) -> str:
-    """The function that a node calls by its attribute `f`."""
-    return node.attributes["f"].func.name if "f" in node.attributes else ""
 
 
 def part_of(text: str) -> Part | None:

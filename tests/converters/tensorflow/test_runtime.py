@@ -13,6 +13,7 @@ from transload_converters.tensorflow.reader import outline
 from transload_converters.tensorflow.runtime import available, open_model
 
 from tests.converters.tensorflow.test_executor import cond
+from tests.converters.tensorflow.test_objects import model_of_copies, written
 from tests.converters.tensorflow.test_savedmodel import TENSORS, W, first_kind, write_model
 from tests.support.tensorflow_graphs import T, const, graph, node, placeholder
 
@@ -45,6 +46,13 @@ def test_a_saved_model(tmp_path: Path) -> None:
     x = np.ones((1, 2), np.float32)
     found = open_model(folder / "saved_model.pb")({"input": x})
     np.testing.assert_allclose(found["output"], x @ W)
+
+
+@needs_tensorflow
+def test_a_saved_model_whose_saver_restores_copies(tmp_path: Path) -> None:
+    """Its variables were left without values, where TensorFlow 2's own loader gives them what their objects have."""
+    run = open_model(written(tmp_path / "m", *model_of_copies()) / "saved_model.pb")
+    np.testing.assert_array_equal(run({"x": np.ones((1, 2), np.float32)})["y"], np.ones((1, 2), np.float32) @ W)
 
 
 def two_signatures(folder: Path) -> Path:

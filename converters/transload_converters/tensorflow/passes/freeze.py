@@ -13,7 +13,10 @@ from transload.ir import Dense, Module, Op, TensorType, Type, Value, add_state
 
 from ..types import is_reference, tensor_of
 
-__all__ = ["NOT_FOLLOWED", "freeze"]
+__all__ = ["NOT_FOLLOWED", "NO_VALUE", "freeze"]
+
+NO_VALUE = "has no value: nothing in the model says which tensor of a checkpoint it has, or there is no checkpoint"
+"""What is said of a variable that is read and of which only the shape is known."""
 
 NOT_FOLLOWED = (
     "uses a variable in a way that is not followed",
@@ -110,8 +113,7 @@ class _Variable:
             dense = Dense(np.array(self.current is not None))
             op.replace_with([self._insert("tf.Const", [], dense.type, {"value": dense}, op)])
         elif self.current is None:
-            self._refuse(op, "has no value: the checkpoint does not have it, or there is none",
-                         "keep the checkpoint beside the graph, or freeze the graph")
+            self._refuse(op, NO_VALUE, "keep the checkpoint beside the graph, or freeze the graph")
         elif op.name == "tf.ReadVariableOp":
             op.replace_with([self.current])
         elif op.name == "tf.VariableShape":
