@@ -70,11 +70,12 @@ def test_convolutions_of_any_integers(of: str, to: str) -> None:
     ("i8", "ui16", None, None, False),  # negative numbers are others there
     ("i8", "i8", (), None, True), ("ui8", "ui8", None, (), True), ("ui8", "ui16", (), None, False),  # differences that wrap round
     ("i8", "i32", (2, 1, 1), None, False), ("i8", "i32", (1, 2, 4, 4), None, False),  # by channels, and by elements
-    ("i8", "i32", None, (2, 1, 1), False), ("i8", "i32", None, (1, 2, 1, 1), False), ("i8", "i32", None, (2,), False)])
+    ("i8", "i32", None, (2, 1, 1), False), ("i8", "i32", None, (1, 2, 1, 1), False), ("i8", "i32", None, (2,), False),
+    ("i8", "i32", None, (2, 1, 1, 1), False), ("ui8", "i32", (), (2, 1, 1, 1), False)])  # by outputs: ONNX's, not onnxruntime's
 def test_zero_points_of_convolutions(
     of: str, to: str, zero: tuple[int, ...] | None, taken: tuple[int, ...] | None, is_one: bool, is_known: bool,
 ) -> None:
-    """ConvInteger takes bytes, and one zero point of each tensor, or of each of the weights' outputs: all else is a Sub."""
+    """ConvInteger takes bytes, and one zero point of each tensor: all else is a Sub, as onnxruntime has no other kernel."""
     shapes = {"x": (1, 2, 4, 4), "w": (2, 2, 2, 2), "xz": zero, "wz": taken}
     arrays = {name: anywhere(of, *shape, seed=len(name)) for name, shape in shapes.items() if shape is not None}
     inputs = {name: array for name, array in arrays.items() if not is_known or name in "xw"}

@@ -385,7 +385,10 @@ def test_convolutions_of_integers_are_exact(compare: Callable[..., Any], compute
     (np.uint8, np.int8, np.uint8(7), None), (np.uint8, np.uint8, np.uint8(200), np.uint8(3)),
     (np.uint8, np.int8, np.uint8(0), np.int8(-128)), (np.uint8, np.uint8, np.uint8(7), np.array([0, 9, 255], np.uint8))])
 def test_convolutions_of_integers_are_written_in_their_bytes(left: Any, right: Any, zero: Any, zeros: Any) -> None:
-    """A zero point that both kinds of bytes hold is of its tensor's kind; weights without theirs may need 9 bits."""
+    """A zero point that both kinds of bytes hold is of its tensor's kind; weights without theirs may need 9 bits.
+
+    Those that each output has one of its own of are no bytes: onnxruntime has no kernel of them.
+    """
     x = whole(np.iinfo(left).min, np.iinfo(left).max + 1, left, 1, 2, 5, 5)
     least, most = np.iinfo(right).min, np.iinfo(right).max
     w = whole(least, most + 1, right, 3, 2, 3, 3)
@@ -394,15 +397,14 @@ def test_convolutions_of_integers_are_written_in_their_bytes(left: Any, right: A
     model = make_model([node("ConvInteger", ["x", *constants], ["y"], pads=[1, 1, 1, 1])], {"x": x}, ["y"], constants)
     hub = transload.legalize(read_model(model))
     written = model_of(transload.lower(hub, "onnx"))
-    assert [each.op_type for each in written.graph.node if each.op_type not in ("Cast", "Reshape")] == ["ConvInteger"]
+    assert ("ConvInteger" in [each.op_type for each in written.graph.node]) == (np.ndim(zeros) == 0)
     onnx.checker.check_model(written, full_check=True)
     padded = np.pad(x.astype(np.int64) - zero.astype(np.int64), ((0, 0), (0, 0), (1, 1), (1, 1)))
     pieces = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     taken = 0 if zeros is None else zeros.astype(np.int64).reshape(-1, 1, 1, 1)
     wanted = np.einsum("bchwij,ocij->bohw", pieces, w.astype(np.int64) - taken)
     np.testing.assert_array_equal(transload.run(read_model(written), {"x": x})["y"], wanted)
-    if np.ndim(zeros) == 0:  # onnxruntime has no kernel of others
-        np.testing.assert_array_equal(run_model(written, {"x": x})[0], wanted)
+    np.testing.assert_array_equal(run_model(written, {"x": x})[0], wanted)
 
 
 def test_products_of_integers_to_floats(compare: Callable[..., Any]) -> None:

@@ -51,11 +51,10 @@ def _of_floats(rw: Rewriter, op: Conv | Deconv, name: str, x: Value, geometry: d
 
 def _of_integers(rw: Rewriter, op: Conv, x: Value, geometry: dict[str, Any]) -> Value:
     """ConvInteger, of numbers of 8 bits that a zero point may have been taken from, whose sums are i32; else MatMul."""
-    pair, weights = (_as_bytes(rw, x), _as_bytes(rw, op.filter, channels=True)) if op.result.element == I32 else (None, None)
+    pair, weights = (_as_bytes(rw, x), _as_bytes(rw, op.filter)) if op.result.element == I32 else (None, None)
     if pair is None or weights is None:
         return _as_matrices(rw, op, x, geometry)
-    zeros = [None if zero is None else emit(rw, "Reshape", zero, ints(rw, shape), shape=shape) for zero, shape in (
-        (pair[1], ()), (weights[1], () if weights[1] is None else (math.prod(weights[1].static_shape),)))]
+    zeros = [None if zero is None else emit(rw, "Reshape", zero, ints(rw, ()), shape=()) for zero in (pair[1], weights[1])]
     return emit(rw, "ConvInteger", pair[0], weights[0], *zeros, like=op.result, **geometry)
 
 
@@ -95,26 +94,23 @@ def _places(spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int
     return places
 
 
-def _as_bytes(rw: Rewriter, x: Value, channels: bool = False) -> tuple[Value, Value | None] | None:
+def _as_bytes(rw: Rewriter, x: Value) -> tuple[Value, Value | None] | None:
     """The numbers of 8 bits that integers are made of, and the zero point that was taken from them; None where they are none.
 
-    With `channels`, each of the numbers' first dimension may have a zero point of its own, as weights do.
+    It is one for all of them: ONNX lets weights have one for each of their outputs, of which onnxruntime has no kernel.
     """
     if x.op is not None and x.op.name == "onnx.Constant" and getattr(x.element, "width", 0) != 8:
         numbers = x.op.attributes["value"].numpy().astype(np.int64)
         for kind in (I8, UI8):
             if (made := _constant_of(rw, numbers, kind)) is not None:
                 return made, None
-        for axes in (None, tuple(range(1, numbers.ndim)))[: 2 if channels else 1]:  # which a zero point was taken from
-            zero = np.array(-numbers.min(axes, keepdims=axes is not None, initial=0))
-            stored, taken = _constant_of(rw, numbers + zero, UI8), _constant_of(rw, zero, UI8)
-            if stored is not None and taken is not None:
-                return stored, taken
-        return None
+        zero = np.array(-numbers.min(initial=0))  # which was taken from all
+        stored, taken = _constant_of(rw, numbers + zero, UI8), _constant_of(rw, zero, UI8)
+        return None if stored is None or taken is None else (stored, taken)
     if x.op is not None and x.op.name == "onnx.Sub" and _holds_differences(x.element):
         first, zero_point = x.op.operands
         stored = _bytes_of(first)
-        if stored is None or not _is_zero_point(zero_point, stored, channels):
+        if stored is None or not _is_zero_point(zero_point, stored):
             return None
         if zero_point.op is not None and zero_point.op.name == "onnx.Constant":
             taken = _constant_of(rw, zero_point.op.attributes["value"].numpy(), stored.element)
@@ -130,12 +126,10 @@ def _holds_differences(element: Type) -> bool:
     return isinstance(element, IntegerType) and (element.width >= 32 or element == I16)
 
 
-def _is_zero_point(zero: Value, stored: Value, channels: bool) -> bool:
-    """Whether it is one number for all of a tensor, or, with `channels`, one for each place of its first dimension."""
+def _is_zero_point(zero: Value, stored: Value) -> bool:
+    """Whether it is one number for all of a tensor."""
     shape, of = zero.known_shape, stored.tensor_type.shape
-    if shape is None or of is None or len(shape) > len(of):
-        return False
-    return math.prod(shape) == 1 or (channels and shape == (of[0], *(1,) * (len(of) - 1)))
+    return shape is not None and of is not None and len(shape) <= len(of) and math.prod(shape) == 1
 
 
 def _bytes_of(x: Value) -> Value | None:
