@@ -52,7 +52,11 @@ def grid(scale_d: Fraction, offset: Fraction, size: int, count: int, rounding: s
 
 
 def interp_grid(op: Op, i: int, size: int) -> Grid | None:
-    """The grid of spatial dimension `i` of a `top.Interp`; None where it has none that RESIZE takes."""
+    """The grid of spatial dimension `i` of a `top.Interp`; None where it has none that RESIZE takes.
+
+    To the nearest, places by the centres of pixels that are moved may not be fractions: how far they are is rounded
+    (`kernels.resize`), which halves and whole numbers tell.
+    """
     count = op.sizes[i]
     rounding = op.nearest_mode if op.mode == "nearest" else None
     if op.scales is None:
@@ -72,7 +76,10 @@ def interp_grid(op: Op, i: int, size: int) -> Grid | None:
     elif mode in ("half_pixel", "pytorch_half_pixel"):
         offset = step / 2 - Fraction(1, 2)
     elif mode == "half_pixel_symmetric":
-        offset = step / 2 - Fraction(1, 2) + Fraction(size, 2) * (1 - count * step / size)
+        moved = Fraction(size, 2) * (1 - count * step / size)
+        if moved and rounding is not None and op.scales is not None:
+            return None
+        offset = step / 2 - Fraction(1, 2) + moved
     if count == 1:
         step = Fraction(1)  # has no effect, and must not be out of range
     if step == 0:

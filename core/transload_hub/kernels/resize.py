@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,7 @@ from .common import Array, finish, is_integer, wide
 if TYPE_CHECKING:
     from ..ops.resize import Interp
 
-__all__ = ["KERNELS"]
+__all__ = ["KERNELS", "coordinates", "nearest", "taps"]
 
 KERNELS = KernelTable()
 
@@ -58,12 +57,20 @@ def _symmetric(place: Array, size: int, count: int, scale: np.float32) -> Array:
     return (float(moved) + (place + 0.5) / float(scale) - 0.5).astype(np.float32).astype(np.float64)
 
 
-_ROUND: dict[str, Callable[[Array], Array]] = {
-    "floor": np.floor,
-    "ceil": np.ceil,
-    "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-}
+_TIE = 1e-6
+"""How near a coordinate that a rounded scale gave lies to a half that it is, for onnxruntime."""
+
+
+def nearest(mode: str, x: Array, scaled: bool) -> Array:
+    """Which elements coordinates are rounded to, before they are moved onto the border: `nearest_mode` of `top.Interp`.
+
+    Those of sizes are exact. A half between two elements that a scale gave, `scaled`, may have lost its last bits: what lies
+    less than a millionth away is one.
+    """
+    if mode in ("floor", "ceil"):
+        return np.floor(x) if mode == "floor" else np.ceil(x)
+    away = 0.5 + _TIE if scaled else 0.5
+    return np.ceil(x - away) if mode == "round_prefer_floor" else np.floor(x + away)
 
 
 def _triangle(distance: Array) -> Array:
@@ -82,7 +89,8 @@ def taps(op: Interp, i: int, size: int) -> tuple[Array, Array]:
     """Subscripts and weights, [out, taps] each, of spatial dimension `i` of an input of `size` elements."""
     x = coordinates(op, i, size)
     if op.mode == "nearest":
-        return np.clip(_ROUND[op.nearest_mode](x), 0, size - 1).astype(np.int64)[:, None], np.ones((len(x), 1))
+        where = nearest(op.nearest_mode, x, op.scales is not None)
+        return np.clip(where, 0, size - 1).astype(np.int64)[:, None], np.ones((len(x), 1))
     shrink = 1.0
     if op.antialias:
         scale = op.sizes[i] / size if op.scales is None else op.scales[i]

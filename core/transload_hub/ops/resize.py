@@ -62,7 +62,7 @@ class Interp(DeclaredOp):
 
     TFLite: half_pixel_centers is half_pixel for bilinear and tf_half_pixel_for_nn with floor for nearest, align_corners
     rounds halves up (round_prefer_ceil) for nearest, and neither is asymmetric with floor.
-    `out / in` is an exact fraction; scales are taken as the float32 numbers that files hold.
+    `out / in` is an exact fraction; scales are taken as the float32 numbers that files hold, and halves by them to 1e-6.
     Linear interpolation of quantized numbers: with rounding double as LiteRT's kernels of int8 and int16 (places in 1/1024,
     halves away from zero), unsigned bytes as their numbers less 128; once takes exact places, halves up.
     """

@@ -154,6 +154,7 @@ CASES: list[Case] = [
     ("resize by cubic", node("Resize", ["x", "", "", "n"], ["y"], mode="cubic", cubic_coeff_a=-0.5, exclude_outside=1), {"x": X4}, {"n": I(2, 3, 8, 9)}, 13),
     ("resize of channels last", node("Resize", ["x", "", "s"], ["y"], mode="linear"), {"x": F(1, 5, 6, 2)}, {"s": np.array([1, 2, 2, 1], np.float32)}, 13),
     ("resize of one axis", node("Resize", ["x", "", "", "n"], ["y"], axes=[2], mode="nearest", nearest_mode="ceil"), {"x": X4}, {"n": I(8)}, 18),
+    ("crop at halves", node("Resize", ["x", "r", "", "n"], ["y"], mode="nearest", nearest_mode="round_prefer_ceil", coordinate_transformation_mode="tf_crop_and_resize"), {"x": F(1, 1, 21, 39)}, {"r": np.array([0, 0, 0, 0.1, 1, 1, 0.9, 0.75], np.float32), "n": I(1, 1, 49, 24)}, 13),
     # recurrent
     ("lstm both ways", node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=3, direction="bidirectional"), {"x": F(5, 2, 4)}, {"w": F(2, 12, 4), "r": F(2, 12, 3), "b": F(2, 24)}, 7),
     ("lstm of some steps", node("LSTM", ["x", "w", "r", "", "n"], ["y"], hidden_size=3), {"x": F(5, 2, 4)}, {"w": F(1, 12, 4), "r": F(1, 12, 3), "n": np.array([3, 5], np.int32)}, 7),

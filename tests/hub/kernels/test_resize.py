@@ -48,14 +48,19 @@ def test_tf_half_pixel_for_nn(run_op, onnx_op, rng, sizes):
 
 
 @pytest.mark.parametrize("scale", [0.4, 0.7, 0.9, 1.3, 1.7, 2.5, 57 / 34, 82 / 26])
-@pytest.mark.parametrize("coord_mode", ["asymmetric", "half_pixel", "pytorch_half_pixel", "half_pixel_symmetric"])
-@pytest.mark.parametrize("nearest_mode", ["floor", "ceil"])
+@pytest.mark.parametrize(
+    "coord_mode", ["asymmetric", "half_pixel", "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn"])
+@pytest.mark.parametrize("nearest_mode", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
 def test_nearest_with_scales_rounds_as_the_runtime(run_op, onnx_op, scale, coord_mode, nearest_mode):
-    for size in (5, 13, 26, 34):
+    """Halves too, of which a scale of 32 bits leaves a place next to them."""
+    opset = 11 if coord_mode == "tf_half_pixel_for_nn" else 19
+    nothing = np.zeros(0, np.float32) if opset == 11 else None
+    for size in (5, 13, 26, 34, 50):
         x = np.arange(size, dtype=np.float32).reshape(1, 1, size, 1)
         scales = np.array([1, 1, scale, 1], np.float32)
         attributes = {"mode": "nearest", "nearest_mode": nearest_mode}
-        expected = onnx_op("Resize", x, None, scales, opset=19, coordinate_transformation_mode=coord_mode, **attributes)
+        expected = onnx_op(
+            "Resize", x, nothing, scales, opset=opset, coordinate_transformation_mode=coord_mode, **attributes)
         result = run_op(
             "Interp", x, sizes=expected.shape[2:], scales=(float(scales[2]), 1.0), coord_mode=coord_mode, **attributes)
         np.testing.assert_array_equal(result, expected)

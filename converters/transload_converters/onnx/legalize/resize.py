@@ -13,6 +13,7 @@ from transload.ir import Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
+from transload_hub.kernels.resize import nearest
 
 from .table import OnnxTable, attr, axes_of, choice, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
@@ -144,7 +145,7 @@ def _read_at(op: Op, rw: Rewriter, value: Value, axis: int, places: np.ndarray, 
     part = places - low
     taps: list[tuple[np.ndarray, np.ndarray | None]]
     if mode == "nearest":
-        taps = [(_nearest(attr(op, "nearest_mode", "round_prefer_floor"), places), None)]
+        taps = [(nearest(attr(op, "nearest_mode", "round_prefer_floor"), places.astype(np.float64), scaled=True), None)]
     elif mode == "linear":
         taps = [(low, 1 - part), (low + 1, part)]
     else:
@@ -256,7 +257,10 @@ def _repeats(
             return None
         places = counted(sizes[axis])
         x = _coordinates(str(attributes["coord_mode"]), places, shape[axis], sizes[axis], scale)
-        if x is None or (np.clip(_nearest(str(attributes["nearest_mode"]), x), 0, shape[axis] - 1) != places // factor).any():
+        if x is None:
+            return None
+        where = nearest(str(attributes["nearest_mode"]), x, scales is not None)
+        if (np.clip(where, 0, shape[axis] - 1) != places // factor).any():
             return None
         factors.append(factor)
     return factors[0], factors[1]
@@ -271,11 +275,3 @@ def _coordinates(mode: str, places: np.ndarray, size: int, result: int, scale: f
     if mode == "tf_half_pixel_for_nn":
         return (places + 0.5) / scale
     return None
-
-
-def _nearest(mode: str, x: np.ndarray) -> np.ndarray:
-    if mode == "floor":
-        return np.floor(x)
-    if mode == "ceil":
-        return np.ceil(x)
-    return np.ceil(x - 0.5) if mode == "round_prefer_floor" else np.floor(x + 0.5)

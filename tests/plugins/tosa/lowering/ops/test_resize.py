@@ -42,6 +42,17 @@ def test_scales_of_their_own(same_op: Same, normal: Any) -> None:
     same_op("Interp", x, sizes=(9, 12), scales=(2.3700001, 2.5), mode="linear", layout="NHWC")
 
 
+@pytest.mark.parametrize("rounding", ["floor", "ceil", "round_prefer_floor", "round_prefer_ceil"])
+@pytest.mark.parametrize(("before", "after", "scale"), [
+    (75, 196, 2.625), (27, 94, 3.5), (143, 929, 6.5), (84, 241, 2.875), (276, 181, 0.65625), (8, 20, 2.5),
+    (50, 65, 1.2999999523162842)])
+def test_the_nearest_by_scales(same_op: Same, normal: Any, before: int, after: int, scale: float, rounding: str) -> None:
+    """What moves places by the centres of pixels is rounded, which no fractions are: RESIZE took neighbours."""
+    for coordinates in ("half_pixel", "asymmetric", "pytorch_half_pixel", "tf_half_pixel_for_nn", "half_pixel_symmetric"):
+        same_op("Interp", normal(1, before, 1), sizes=(after,), scales=(scale,), mode="nearest", nearest_mode=rounding,
+                coord_mode=coordinates, layout="NHWC")
+
+
 def test_an_exact_grid_is_a_resize_and_what_exceeds_it_is_not(same_op: Same, normal: Any) -> None:
     names = [op.name for op in same_op("Interp", normal(1, 40, 60, 2), sizes=(80, 90), mode="linear", layout="NHWC").ops()]
     assert names.count("tosa.resize") == 1 and "tosa.matmul" not in names
