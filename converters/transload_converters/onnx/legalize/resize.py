@@ -41,7 +41,9 @@ def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float
     shape = shape_of(value)
     if len(scales) != len(shape) or not all(0 < scale < math.inf for scale in scales):
         raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
-    sizes = [math.floor(size * scale) for size, scale in zip(shape, scales, strict=True)]
+    sizes = scaled_sizes(shape, scales)
+    if tuple(sizes) == shape:
+        return value  # as onnxruntime hands it on, whatever the scales are
     attributes: dict[str, Any] = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric"}
     if attributes["mode"] != "nearest":
         return _interpolate(rw, value, sizes, scales, attributes)
@@ -70,6 +72,8 @@ def resize(op: Op, rw: Rewriter) -> Value:
     if coord_mode == "tf_crop_and_resize":
         return _crop_and_resize(op, rw, value, axes, mode)
     sizes, scales = _sizes_and_scales(op, rw, shape, axes)
+    if tuple(sizes) == shape:
+        return value  # as onnxruntime hands it on, whatever the scales are
     if coord_mode == "align_corners" and scales is not None:
         coord_mode, scales = _aligned_corners(shape, sizes, scales)
     attributes: dict[str, Any] = {"mode": mode, "coord_mode": coord_mode}
@@ -183,10 +187,15 @@ def _sizes_and_scales(
     full = [1.0] * len(shape)
     for axis, scale in zip(axes, scales, strict=True):
         full[axis] = float(scale)
-    real = [np.float32(size) * np.float32(scale) for size, scale in zip(lengths or shape, full, strict=True)]
+    return scaled_sizes(lengths or shape, full), full
+
+
+def scaled_sizes(lengths: Sequence[float], scales: Sequence[float]) -> list[int]:
+    """The sizes that scales give: products of 32 bits, as onnxruntime has them, without their fractions."""
+    real = [np.float32(length) * np.float32(scale) for length, scale in zip(lengths, scales, strict=True)]
     if not np.isfinite(real).all():
-        raise Unsupported(f"scales {scales.tolist()} of a tensor of shape {shape} give sizes without end")
-    return [math.floor(size) for size in real], full
+        raise Unsupported(f"scales {tuple(scales)} of a tensor of shape {tuple(lengths)} give sizes without end")
+    return [math.floor(size) for size in real]
 
 
 def _to_sizes(
