@@ -28,6 +28,7 @@ from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
+from .scaling import write_scaled_sizes
 from .shapes import fix_input_shapes, write_sizes
 from .tensors import TensorReader
 from .types import value_type
@@ -307,9 +308,19 @@ def _fits(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
         return False
 
 
+_MOST_SCALED = 16
+"""How often shapes are inferred anew, as many as are scaled behind each other to sizes that inference finds otherwise."""
+
+
+def _inferred(model: Any) -> Any:
+    """The model with the shapes that ONNX's inference finds."""
+    content = model.SerializeToString()
+    within = INFERENCE_SECONDS + len(content) / INFERENCE_SPEED
+    return type(model).FromString(SHAPES.call(_INFERENCE, content, within=within, about=0))
+
+
 def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     from google.protobuf.message import DecodeError
-    from onnx import ModelProto
 
     if _is_told(model):
         return types_of(model.graph), ()
@@ -317,9 +328,12 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
         import_module(name)
     notes: tuple[str, ...] = ()
     try:  # inference is a help, not a condition: legalization infers for itself
-        content = model.SerializeToString()
-        within = INFERENCE_SECONDS + len(content) / INFERENCE_SPEED
-        model = ModelProto.FromString(SHAPES.call(_INFERENCE, content, within=within, about=0))
+        known, own = _inferred(model), set[str]()
+        for _ in range(_MOST_SCALED):
+            if not write_scaled_sizes(model, known, own):
+                break
+            known = _inferred(model)
+        model = known
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
     except (TransloadError, DecodeError):

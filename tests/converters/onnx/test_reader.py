@@ -596,3 +596,15 @@ def test_where_all_sizes_are_told_nobody_is_asked_for_them(told: bool, monkeypat
     assert bool(calls) is not told
     if told:
         assert onnx.ModelProto.FromString(with_shapes(content)) == onnx.ModelProto.FromString(content)
+
+
+def test_sizes_by_scales_are_of_32_bits() -> None:
+    """ONNX's inference multiplies in 64 bits: 50 by 1.3 was 64, where onnxruntime has 65; so was what comes behind."""
+    nodes = [node("Resize", ["x", "", "s"], ["a"]), node("Relu", ["a"], ["b"]), node("Shape", ["b"], ["n"]),
+             node("Reshape", ["b", "n"], ["c"]), node("Resize", ["c", "", "t"], ["y"], mode="linear")]
+    constants = {"s": np.array([1, 1, 1.3, 1.3], np.float32), "t": np.array([1, 1, 1, 1.4], np.float32)}
+    model = make_model(nodes, {"x": np.zeros((1, 1, 50, 50), np.float32)}, ["y"], constants, opset=18)
+    module = read_model(model)
+    shapes = {op.result.name: op.result.known_shape for op in module.ops() if op.name in ("onnx.Relu", "onnx.Resize")}
+    assert shapes == {"a": (1, 1, 65, 65), "b": (1, 1, 65, 65), "y": (1, 1, 65, 91)}
+    assert transload.legalize(module).outputs["y"].shape == (1, 1, 65, 91)

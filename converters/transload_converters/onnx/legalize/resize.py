@@ -15,6 +15,7 @@ from transload_hub import tables
 from transload_hub.build import counted
 from transload_hub.kernels.resize import nearest
 
+from ..scaling import scaled_sizes
 from .table import OnnxTable, attr, axes_of, choice, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()
@@ -41,7 +42,7 @@ def _resize_by_scales(op: Op, rw: Rewriter, value: Value, scales: Sequence[float
     shape = shape_of(value)
     if len(scales) != len(shape) or not all(0 < scale < math.inf for scale in scales):
         raise Unsupported(f"scales {tuple(scales)} do not fit a tensor of shape {shape}")
-    sizes = scaled_sizes(shape, scales)
+    sizes = _scaled(shape, scales)
     if tuple(sizes) == shape:
         return value  # as onnxruntime hands it on, whatever the scales are
     attributes: dict[str, Any] = {"mode": {"bilinear": "linear"}.get(mode, mode), "coord_mode": "asymmetric"}
@@ -187,15 +188,15 @@ def _sizes_and_scales(
     full = [1.0] * len(shape)
     for axis, scale in zip(axes, scales, strict=True):
         full[axis] = float(scale)
-    return scaled_sizes(lengths or shape, full), full
+    return _scaled(lengths or shape, full), full
 
 
-def scaled_sizes(lengths: Sequence[float], scales: Sequence[float]) -> list[int]:
-    """The sizes that scales give: products of 32 bits, as onnxruntime has them, without their fractions."""
-    real = [np.float32(length) * np.float32(scale) for length, scale in zip(lengths, scales, strict=True)]
-    if not np.isfinite(real).all():
+def _scaled(lengths: Sequence[float], scales: Sequence[float]) -> list[int]:
+    """The sizes that scales give."""
+    sizes = scaled_sizes(lengths, scales)
+    if sizes is None:
         raise Unsupported(f"scales {tuple(scales)} of a tensor of shape {tuple(lengths)} give sizes without end")
-    return [math.floor(size) for size in real]
+    return sizes
 
 
 def _to_sizes(
