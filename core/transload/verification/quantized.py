@@ -122,14 +122,8 @@ def verify_quantized(
     given = samples if samples is not None else _drawn(model, seed, running.own is not None)
     judge = _from_first(model.module)
     reference = reference if reference is not None else FloatModel(model, running.engine)
-    taken, wanted, actual, floats = list[Outputs](), list[Outputs](), list[Outputs](), list[Outputs]()
-    for sample in islice(given, SAMPLES):
-        arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
-        fed = _stored(model.module, arrays.values())
-        taken.append(fed)
-        wanted.append(judge(fed))
-        actual.append(running(fed))
-        floats.append(reference(arrays))
+    runs = [_on(sample, model, judge, running, reference) for sample in islice(given, SAMPLES)]
+    taken, wanted, actual, floats = ([run[place] for run in runs] for place in range(4))
     integers = compare_runs(wanted, actual)
     rounded = _rounded_as_it_runs(model.module, taken) if running.own is not None and has_bounds(model.module) else None
     rounds_alone = running.own is not None and (running.own.rounds_alone or rounded is not None)
@@ -140,12 +134,11 @@ def verify_quantized(
         own = running.own.tolerance if running.own is not None else ()
         breaks = partial(_broken, model, tolerance=tolerance or Tolerance(), own=own, limits=limits)
         broken = breaks(joined(wanted), integers)
-        runs = zip(taken, wanted, actual, strict=True)
         if broken and model.is_integer:
             if (multiplied := _beside_multiplied(model.module, judge, taken, actual, breaks)) is not None:
                 broken, integers = [], multiplied
                 running.notes.append("the same where inputs are multiplied by the reciprocals of scales, not divided by scales")
-        elif broken and _move_as_far(model.module, judge, runs, tolerance or Tolerance()):
+        elif broken and _move_as_far(model.module, judge, zip(taken, wanted, actual, strict=True), tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
     padded = reference.padded if not rounds_alone else as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
@@ -170,6 +163,13 @@ def verify_quantized(
         others += [*lost.quantized, *lost.run]
         _say_what_is_open(verdict, others, _telling(model.module, taken, wanted), limits)
     return verdict
+
+
+def _on(sample: Mapping[str, Any], model: QuantizedModel, judge: Any, running: Running, reference: FloatModel) -> list[Outputs]:
+    """What the quantized module is fed of a sample, and what it, the result and the float model make of that."""
+    arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
+    fed = _stored(model.module, arrays.values())
+    return [fed, judge(fed), running(fed), reference(arrays)]
 
 
 def _say_what_is_open(verdict: Verification, others: list[str], telling: set[int], limits: Tolerance | None) -> None:

@@ -372,3 +372,12 @@ def test_products_are_summed_in_the_type_of_the_result(
     one = given["a"].astype(np.float64).flat[0]
     (found,) = transload.run(transload.lower(module, "onnx"), given).values()
     np.testing.assert_array_equal(found, np.full(out, 64 * one * one, np.float32))
+
+
+def test_a_resize_to_the_sizes_that_it_has_is_no_copy() -> None:
+    """By scales other than 1 places move all the same, and onnxruntime would give its input."""
+    shape = tensor((1, 1, 10, 10))
+    module = one_op("top.Interp", 'sizes = array<i64: 10, 10>, scales = array<f64: 1.05, 1.05>, mode = "linear", '
+                                  'layout = "NCHW", coord_mode = "half_pixel"', {"x": shape}, shape)
+    with pytest.raises(ConversionError, match="of which onnxruntime makes a copy"):
+        transload.lower(module, "onnx")

@@ -43,6 +43,9 @@ def interp(op: Interp, rw: Rewriter) -> Value:
     need_channels_second(op)
     roi = scales = sizes = None
     coordinates: str = op.coord_mode
+    if op.scales is not None and static_shape(op.result) == static_shape(op.input) and not _are_ratios(op):
+        raise Unsupported(f"resizes by the scales {list(op.scales)} to the sizes that it has, of which onnxruntime makes a copy",
+                          "the targets tosa and stablehlo resize it")
     if op.scales is not None and _gives_the_sizes(op):
         scales = constant(rw, np.array((1.0, 1.0, *op.scales), np.float32), F32)
     else:
