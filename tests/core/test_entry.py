@@ -12,6 +12,7 @@ from transload.cli import run
 from transload.errors import TransloadError, UsageError
 from transload.passes.manager import Pipeline
 from transload.passes.needed import keep_main
+from transload.plugin_host import host
 
 TWO = """
 "builtin.module"() ({
@@ -72,11 +73,15 @@ def test_what_cannot_be(two: Path) -> None:
         transload.load(recursive, function="forward")
 
 
-def test_converted_and_not_judged_by_another(two: Path, tmp_path: Path) -> None:
+def test_converted_and_judged_by_what_runs_its_dialect(two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = transload.convert(two, "tosa", tmp_path / "out", function="train")
     assert artifact.report.ops_out == {"tosa.exp": 1}
-    assert artifact.verification is not None and artifact.verification.status == "skipped"
-    assert "has ops of tosa" in artifact.verification.why
+    assert artifact.verification is not None and artifact.verification.passed
+    assert artifact.verification.runtime == "tosa-reference"
+    monkeypatch.delitem(host().runtimes, "tosa-reference")
+    alone = transload.convert(two, "tosa", tmp_path / "alone", function="train").verification
+    assert alone is not None and alone.status == "skipped"
+    assert "has ops of tosa" in alone.why, "by the hub's runtime"
 
 
 @pytest.mark.parametrize("command", [["inspect"], ["run"], ["convert", "-o", "out"]])

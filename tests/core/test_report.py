@@ -17,6 +17,7 @@ import pytest
 import transload
 from transload.errors import ReadError, TransloadError, UsageError, VerificationError
 from transload.json_text import json_text
+from transload.plugin_host import host
 from transload.report import SCHEMA_FILE
 from transload.report_schema import schema_text
 from transload.verification.tolerance import Tolerance
@@ -153,9 +154,10 @@ def test_refusal_takes_the_place_of_what_was_there(digits: Path, tmp_path: Path)
     assert report_in(out)["status"] == "converted"
 
 
-def test_verification_required(cli: Cli, digits: Path, tmp_path: Path) -> None:
+def test_verification_required(cli: Cli, digits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody can judge is written, and the exit code says that it was not verified."""
     out = tmp_path / "out"
+    monkeypatch.delitem(host().runtimes, "tosa-reference")
     transload.convert(digits, "tosa", tmp_path / "first", verify="no")
     model = tmp_path / "first" / "digits_int8.tosa"
     code, _, errors = cli("convert", model, "-o", out, "--verify=require")
