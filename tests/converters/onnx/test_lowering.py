@@ -37,10 +37,10 @@ REFUSED = (
 OTHERWISE = ("test_reversesequence_batch",) if is_before("onnxruntime", 1, 24) else ()
 
 
-@pytest.mark.one_in(8)
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.one_in(16)
+@pytest.mark.parametrize("part", range(16))
 def test_operators_come_back_right(part: int) -> None:
-    cases = [case for case in node_cases()[part::8] if cell_of(case) is not None and case.name not in OTHERWISE]
+    cases = [case for case in node_cases()[part::16] if cell_of(case) is not None and case.name not in OTHERWISE]
     ends = {case.name: outcome(case) for case in cases}
     wrong = {name: end for name, end in ends.items() if end[0] not in ("right", "not read", "refused")}
     assert not wrong

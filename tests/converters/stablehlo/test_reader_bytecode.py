@@ -192,13 +192,15 @@ def test_truncated_bytecode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
             transload.load(text=data[:cut] or b"M", format="stablehlo")
 
 
-def test_mutated_bytecode_gives_errors_or_modules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bindings, "available", lambda: "jaxlib is not installed")  # else each unknown code starts a process
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize("seed", range(3))
+def test_mutated_bytecode_gives_errors_or_modules(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("arguments", "locations", "quantized", "control", "calls", "collectives", "windows", "constants_bf16", "tokens")
     pool = [data for name in names for _, data in forms(PROGRAMS[name], ("1.0.0", None), range(0, 7, 3))]
-    rng = np.random.default_rng(0)
+    monkeypatch.setattr(bindings, "available", lambda: "jaxlib is not installed")  # else each unknown code starts a process
+    rng = np.random.default_rng(seed)
     read = 0
-    for number in range(6000):
+    for number in range(2000):
         data = bytearray(pool[int(rng.integers(len(pool)))])
         kind, place = number % 6, int(rng.integers(4, len(data)))
         if kind == 0:
@@ -216,7 +218,7 @@ def test_mutated_bytecode_gives_errors_or_modules(monkeypatch: pytest.MonkeyPatc
             continue
         read += 1
         assert module.functions
-    assert read > 50
+    assert read > 16
 
 
 def test_claims_of_sizes_are_checked() -> None:

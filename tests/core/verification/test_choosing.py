@@ -29,6 +29,7 @@ def classes(path: Path, steps: Sequence[tuple[Any, ...]], bias: float) -> Path:
                  gives="BOOL" if steps[-1][0] == "Greater" else "INT64", k=np.array([3]))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("steps", "bias"), [
     (_CLASS, -50.0),
     ([*_CLASS[:2], ("TopK", "a k", "v y", {"axis": 1})], -50.0),
