@@ -33,7 +33,8 @@ class Cast(DeclaredOp):
       `low` to `high` (TFLite FAKE_QUANT, TensorFlow's FakeQuantWithMinMaxArgs);
     - quantized to float or integer: `(stored - zero_point) * scale`, a product of float32 that is then cast (ONNX
       DequantizeLinear, TFLite DEQUANTIZE);
-    - quantized to quantized: both, rounded once (TFLite QUANTIZE of a quantized tensor);
+    - quantized to quantized: both, rounded once, by round_mode; with HalfAwayFromZero, the default, as `rounding` says (TFLite
+      QUANTIZE of a quantized tensor: `double`);
     - float to integer: rounded by round_mode; out of range wraps round, or saturates; NaN gives 0;
     - to i1: whether it is not 0; from i1: 0 or 1.
     """

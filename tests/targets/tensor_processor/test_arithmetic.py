@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import transload
-from transload.ir import F32, I8, I32, QuantType, TensorType, new_module, set_results
+from transload.ir import F32, I8, I16, I32, IntegerType, QuantType, TensorType, dtype_of, new_module, set_results
 from transload.ir.build import Builder
-from transload.testing import build_op
+from transload.testing import build_module, build_op
+from transload_hub.requantizing import meant, numbers_of
 from transload_hub.scales import scale32
 from transload_targets.tensor_processor.arithmetic import operation
 from transload_targets.tensor_processor.arithmetic.scaling import scaled
@@ -176,3 +177,18 @@ def test_halves_are_quantized_by_stored_numbers(point: int, mode: str, rounds: A
     transload.convert(module, "tp-small", tmp_path / "out", verify=False)
     (made,) = transload.run(tmp_path / "out", {"x0": x}).values()
     np.testing.assert_array_equal(made, np.clip(rounds(x / 0.5 + point), -128, 127))
+
+
+@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored", "HalfUp"])
+@pytest.mark.parametrize(("storage", "scale"), [(I8, 0.5), (I16, 0.5), (I16, 1 / 64)])
+@pytest.mark.parametrize("chip", ["tp-small", "tp-large"])
+def test_halves_between_quantized_types_go_where_they_are_asked_to_go(
+    chip: str, storage: IntegerType, scale: float, mode: str, tmp_path: Path,
+) -> None:
+    """They were rounded as LiteRT does, whatever was asked for."""
+    source, target = QuantType(storage, F32, (scale,), (0,)), QuantType(I8, F32, (1.0,), (3,))
+    x = numbers_of(source).astype(dtype_of(source))
+    module = build_module([TensorType(x.shape, source)], lambda rw, x: rw.emit("top.Cast", x, element=target, round_mode=mode))
+    transload.convert(module, chip, tmp_path / "out", verify=False)
+    (made,) = transload.run(tmp_path / "out", {"x0": x}).values()
+    np.testing.assert_array_equal(made, meant(next(op for op in module.ops() if op.name == "top.Cast")))

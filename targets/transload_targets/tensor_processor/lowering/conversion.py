@@ -13,7 +13,8 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import quantized_as_stored
 from transload_hub.ops.cast import OF_STORED
-from transload_hub.scales import activation_bounds
+from transload_hub.requantizing import COUNTED, meant, rescaled
+from transload_hub.scales import activation_bounds, scale32, scale_exact
 
 from ..arithmetic.conversion import requantize as requantize_numbers
 from ..chip.description import ROUNDINGS
@@ -82,12 +83,31 @@ def requantized(
     return made
 
 
+def _rounded(op: Cast, rw: Rewriter, source: QuantType, target: QuantType) -> Value:
+    """Quantized numbers in another quantized type as the cast's `round_mode` says: scaled, where that makes the same of each of
+    them, of bytes a table, else by way of floats."""
+    if source.per_tensor and target.per_tensor and source.storage.width <= COUNTED:
+        wanted = meant(op)
+        for rounding, scale_of in (("once", scale32), ("exact", scale_exact)):
+            if (wanted == rescaled(source, target, scale_of, double_round=False)).all():
+                return requantized(rw, op.input, target, rounding)
+        if source.storage.width == target.storage.width == 8:
+            need(rw, "table", op.input)
+            looked: Value = rw.emit("tpu.table", op.input, rw.constant(wanted), element=target)
+            return looked
+    real = rw.emit("top.Cast", op.input, element=source.expressed)
+    made: Value = rw.emit("top.Cast", real, element=target, round_mode=op.round_mode)
+    return made
+
+
 @TABLE("top.Cast")
 def cast(op: Cast, rw: Rewriter) -> Value:
     x, target = op.input, op.result.element
     source = x.element
     if isinstance(source, QuantType) and isinstance(target, QuantType):
-        return requantized(rw, x, target, str(op.rounding))
+        if op.round_mode == "HalfAwayFromZero":
+            return requantized(rw, x, target, str(op.rounding))
+        return _rounded(op, rw, source, target)
     if isinstance(target, QuantType) and op.round_mode in OF_STORED:
         return quantized_as_stored(rw, x, target, op.round_mode)
     need(rw, "cast", x, op.result)

@@ -10,6 +10,7 @@ import numpy as np
 from transload.errors import Unsupported
 from transload.ir import BOOL, F16, F32, I8, I16, I32, UI8, FloatType, IntegerType, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.requantizing import COUNTED, meant, rescaled
 from transload_hub.scales import nudged
 
 from .common import LITERT_ROUNDING, between, constant, emit, need_rounding, retyped
@@ -28,12 +29,7 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
     source, target = op.input.element, op.output.element
     if isinstance(target, QuantType):
         if isinstance(source, QuantType):
-            if _is_exact_shift(op, source, target):
-                # SUB shifts an operand whose step is a power of two of the result's, and rounds halves away from zero
-                zero = constant(rw, np.int16(0), target)
-                return emit(rw, "sub", op.input, zero, like=op.output, pot_scale_int16=True)
-            need_rounding(op, rw, "double", operator="QUANTIZE")
-            return retyped(rw, op.input, target)
+            return _requantized(op, rw, source, target)
         up = op.round_mode == "HalfUp" and rw.options.get("rounding") != "litert"
         if not up and op.round_mode != "HalfAwayFromZero" and rw.options.get("rounding") != "litert":
             raise Unsupported(
@@ -52,6 +48,30 @@ def quantizing(op: Cast, rw: Rewriter) -> Value | None:
     if isinstance(target, IntegerType):
         raise Unsupported(f"a cast of {source} to {target}", "cast to float before")
     return emit(rw, "cast", value, like=op.output)
+
+
+def _requantized(op: Cast, rw: Rewriter, source: QuantType, target: QuantType) -> Value:
+    """QUANTIZE of quantized numbers, which rounds twice, halves away from zero: where that is not what the cast's `round_mode`
+    makes of each number, FAKE_QUANT of the real ones for halves that go up."""
+    if op.round_mode == "HalfAwayFromZero":
+        if _is_exact_shift(op, source, target):
+            # SUB shifts an operand whose step is a power of two of the result's, and rounds halves away from zero
+            zero = constant(rw, np.int16(0), target)
+            return emit(rw, "sub", op.input, zero, like=op.output, pot_scale_int16=True)
+        need_rounding(op, rw, "double", operator="QUANTIZE")
+    elif rw.options.get("rounding") != "litert" and not _is_quantize(op, source, target):
+        if op.round_mode != "HalfUp":
+            raise Unsupported(
+                f"it rounds {op.round_mode}, and LiteRT's QUANTIZE twice, halves away from zero", LITERT_ROUNDING)
+        real = emit(rw, "dequantize", op.input, like=op.output, element=F32)
+        return emit(rw, "quantize", _on_steps(rw, real, target), like=op.output)
+    return retyped(rw, op.input, target)
+
+
+def _is_quantize(op: Cast, source: QuantType, target: QuantType) -> bool:
+    """Whether QUANTIZE gives what a cast means, of whatever number of its operand."""
+    return source.per_tensor and target.per_tensor and source.storage.width <= COUNTED and bool(
+        (meant(op) == rescaled(source, target)).all())
 
 
 def _on_steps(rw: Rewriter, value: Value, target: QuantType) -> Value:

@@ -14,14 +14,13 @@ import numpy as np
 from transload.engine.quantized import round_half_away
 from transload.ir import I8, I16, QuantType, Value
 from transload.rewrite import Rewriter
-from transload_hub.scales import apply_scale, scale32
 
 from ... import build
-from .rescaling import DOUBLE, NEAREST, STEEP, rounding_of
+from .rescaling import NEAREST, rounding_of
 
 __all__ = [
     "Function", "fits", "follows_litert", "in_integers", "int8_numbers", "int8_table", "int16_table", "lookup",
-    "reals_of", "rescaled", "steep"]
+    "reals_of", "steep"]
 
 Function = Callable[[np.ndarray], np.ndarray]
 """A function of float32 numbers."""
@@ -87,13 +86,6 @@ def lookup(rw: Rewriter, x: Value, entries: np.ndarray, element: QuantType) -> V
         return build.table(rw, x, entries, element=element)
     wide = build.table(rw, x, entries)  # with 7 bits of fraction
     return build.rescale(rw, wide, [1 << 23], [30], 0, 0, element)
-
-
-def rescaled(source: QuantType, target: QuantType, rounding: str) -> np.ndarray:
-    """What RESCALE makes of all numbers of one int8 type in another, rounding as `rounding_of` an op says."""
-    factor = float(np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale)))
-    steps = apply_scale(int8_numbers() - source.zero_point, scale32(min(factor, STEEP)), rounding == DOUBLE)
-    return np.clip(steps + target.zero_point, target.storage_min, target.storage_max).astype(np.int8)
 
 
 def fits(source: QuantType | None, target: QuantType | None) -> bool:

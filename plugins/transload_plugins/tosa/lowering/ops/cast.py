@@ -7,20 +7,21 @@ of floor and ceil first.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
-from transload.plugin_host import host
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import OF_STORED
-from transload_hub.scales import activation_bounds, halves_up
+from transload_hub.requantizing import meant, rescaled
+from transload_hub.scales import activation_bounds, halves_up, scale32, scale_exact
 
 from ... import build
 from ...dialect.base import F8E4M3, F8E5M2
-from ..arithmetic.rescaling import EXACT, along, clamp_to, dequantize, narrow, requantize, rounding_of
-from ..arithmetic.tables import int8_numbers, int8_table, lookup, rescaled
+from ..arithmetic.rescaling import EXACT, NEAREST, along, clamp_to, dequantize, narrow, requantize, widen
+from ..arithmetic.tables import int8_table, lookup
 from ..prepare.sources import sources
 from .stored_weights import stored_weights
 
@@ -36,6 +37,7 @@ _FLOATS = frozenset((F16, BF16, F32, F64, F8E4M3, F8E5M2))
 """Floats that are cast; of f64, f32 are made."""
 QUANTIZING = ("HalfAwayFromZero", "HalfToEven", *OF_STORED)
 """How quantization rounds: before the zero point is added, or with it."""
+KNOWN = "it rounds halves away from zero, to even, or up"
 _OF_ONNX = ("f8E4M3FNUZ", "f8E5M2FNUZ")
 
 
@@ -66,11 +68,7 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     if isinstance(source, QuantType) and isinstance(target, QuantType):
         if not source.per_tensor or not target.per_tensor:
             return quantize(rw, dequantize(rw, x), target, op.round_mode)
-        if op.round_mode == "HalfToEven" and source.storage == target.storage == I8:
-            table = int8_table(source, target, lambda real: real, even=True)
-            if (table != rescaled(source, target, rounding_of(op))).any():  # halves, which RESCALE rounds up
-                return lookup(rw, x, table, target)
-        return _requantized_up(op, rw, x, target) if op.round_mode == "HalfUp" else requantize(rw, x, target)
+        return requantize(rw, x, target) if op.round_mode == "HalfAwayFromZero" else _requantized(op, rw, x, target)
     if isinstance(target, QuantType):
         return _to_quantized(rw, x, target, op.round_mode)
     if isinstance(source, QuantType):
@@ -83,14 +81,52 @@ def cast(op: Cast, rw: Rewriter) -> Value:
     return cast_value(rw, x, target, op.round_mode, saturate)
 
 
-def _requantized_up(op: Cast, rw: Rewriter, x: Value, target: QuantType) -> Value:
-    """Quantized numbers in another quantized type, halves up: as RESCALE rounds once, or, of bytes, a table where it is off."""
+def _requantized(op: Cast, rw: Rewriter, x: Value, target: QuantType) -> Value:
+    """Quantized numbers in another quantized type, rounded as the cast's `round_mode` says.
+
+    RESCALE takes halves up, or away from zero, which most often is the same, as there are none. Of bytes it is a table else.
+    """
     source: QuantType = x.element  # type: ignore[assignment]
-    if source.storage == target.storage == I8:
-        table: np.ndarray = host().kernel(op.name)[0](op, int8_numbers())  # type: ignore[index]
-        if (table != rescaled(source, target, EXACT)).any():
-            return lookup(rw, x, table, target)
-    return requantize(rw, x, target, rounding=EXACT)
+    if op.round_mode not in QUANTIZING:
+        raise Unsupported(f"quantization cannot round with {op.round_mode!r}", KNOWN)
+    if source.storage in (I8, I16):
+        even = op.round_mode == "HalfToEven" and source.storage == target.storage == I8  # as onnxruntime divides
+        wanted = int8_table(source, target, lambda real: real, even=True) if even else meant(op)
+        for rounding, scale_of in ((NEAREST, scale32), (EXACT, scale_exact)):
+            if (wanted == rescaled(source, target, scale_of, double_round=False)).all():
+                return requantize(rw, x, target, rounding=rounding)
+        if source.storage == target.storage == I8:
+            return lookup(rw, x, wanted, target)
+    if op.round_mode == "HalfUp":
+        return quantize(rw, dequantize(rw, x), target, op.round_mode)
+    return _halves_to_even(rw, x, target, stored=op.round_mode == "HalfToEvenStored")
+
+
+def _halves_to_even(rw: Rewriter, x: Value, target: QuantType, stored: bool) -> Value:
+    """Quantized numbers in another quantized type, halves to even ones, `stored` with their zero point.
+
+    Midway between two steps of the result are the multiples of `b / 2` that are none of `b`, where its step is `b / a` of
+    theirs, without a common divisor. They are moved to where they are rounded to, by less than half a step: what is finer than
+    that is no integer, but for numbers that are shifted up first.
+    """
+    source: QuantType = x.element  # type: ignore[assignment]
+    scales = [float(np.float32(type_.scale)) for type_ in (source, target)]
+    if not all(0 < scale < math.inf for scale in scales):
+        raise Unsupported(f"scales of {scales[0]:g} and {scales[1]:g} cannot be applied to integers",
+                          "scales must be positive and finite")
+    steps, whole = map(Fraction, scales)
+    a, b = (steps / whole).as_integer_ratio()
+    up = max(0, math.ceil(math.log2(2 * a / b)))
+    most = max(source.storage_max - source.zero_point, source.zero_point - source.storage_min)
+    if b % 2 == 0 and up and most << up > I32.range[1]:
+        raise Unsupported(
+            f"it takes halves to even numbers, and TOSA's RESCALE of {source} to {target} takes them up",
+            "cast to float between")
+    shifted = widen(rw, x, up)
+    odd = (stored and target.zero_point % 2 == 1) != (a % 4 == 3)
+    half = (b << up) // 2
+    moved = _off_halves(rw, shifted, b << up, 3 * half if odd else half, all_of_them=True)
+    return narrow(rw, moved, a / (b << up), target, NEAREST)
 
 
 def _need_floats_of_tosa(source: Type, target: Type, x: Value) -> None:
@@ -171,14 +207,15 @@ def _to_quantized(rw: Rewriter, x: Value, target: QuantType, mode: str) -> Value
     return narrow(rw, whole, float(np.float64(1.0) / np.float64(np.float32(target.scale))), target, EXACT)
 
 
-def _off_halves(rw: Rewriter, x: Value, scale: float, inwards: int | None) -> Value:
+def _off_halves(rw: Rewriter, x: Value, scale: float, inwards: int | None, all_of_them: bool = False) -> Value:
     """i32 in which those midway between two multiples of `scale` are moved by one to where they are to be rounded.
 
     Scales that are even alone have such: numbers with a rest of 1/2 or 3/2 of the scale by twice that. The rest `inwards` goes
-    towards zero. Others go away from it, which RESCALE sees to where it multiplies by the reciprocal exactly.
+    towards zero. Others go away from it, which RESCALE sees to where it multiplies by the reciprocal exactly, and takes halves
+    so (`EXACT`); else `all_of_them` are moved.
     """
     last, half = I32.range[1], int(scale) // 2
-    exact = math.frexp(scale)[0] == 0.5
+    exact = math.frexp(scale)[0] == 0.5 and not all_of_them
     moved = [-edge if edge == inwards else edge for edge in (half, 3 * half) if edge <= last and (edge == inwards or not exact)]
     if scale % 2 or not moved:
         return x
@@ -249,7 +286,7 @@ def quantize(rw: Rewriter, x: Value, element: QuantType, mode: str = "HalfAwayFr
     if stored not in (I8, I16, I32):
         raise Unsupported(f"TOSA cannot quantize to {stored}")
     if mode not in QUANTIZING:
-        raise Unsupported(f"quantization cannot round with {mode!r}", "it rounds halves away from zero, to even, or up")
+        raise Unsupported(f"quantization cannot round with {mode!r}", KNOWN)
     x = build.cast(rw, x, F32)
     if mode == "HalfUp":
         return _counted(rw, x, element)
