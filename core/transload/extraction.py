@@ -9,7 +9,7 @@ A model of a file that is cut at its outputs alone stays that file's model (`cut
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from .errors import UsageError
 from .ir import Block, Cut, Module, Op, Value, input_names, note_elements, noted_elements, output_names, update_function_type
 from .ir.borders import NAME
 from .ir.build import is_constant
+from .ir.locations import FusedLocation, Location, NamedLocation, location_names
+from .ir.names import FreshNames
 from .kinds import ITERABLE, MODULE, TEXT, Kind, is_iterable, listed, takes
 from .passes.needed import keep_needed
 from .plugin_host import host
@@ -60,7 +62,8 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     of them an input would stand for is not known: where names of several are left it is refused, and where one is, it stands for
     all of them. In the file's own dialect each is itself.
     Raises `UsageError` for tensors that there are not, for inputs that are all of no use, for such as are one value with another
-    input or, in a lowered module, with another tensor, and where two would have one name.
+    input or, in a lowered module, with another tensor, and where two would have one name: two inputs, two outputs or one of each,
+    as files have the names of all tensors together. A tensor within that was called as they newly are gets a number.
     """
     copy = module_given(module, "extract").clone()
     copy.source, copy.source_format, copy.beside, copy.cut, copy.reading = None, None, (), None, ()
@@ -92,6 +95,7 @@ def extract(module: Module, outputs: Names | None = None, inputs: Names = ()) ->
     _name(copy, [borders[argument] for argument in block.arguments],
           [replace(borders.get(value, _Border()), name=name)
            for value, name in zip(block.terminator.operands, taken.values(), strict=True)])
+    _leave_names(copy, {new_name for name, new_name in (*given.items(), *taken.items()) if new_name != name})
     own = {border.own_name: border.name for border in (borders[argument] for argument in block.arguments)}
     copy.states = tuple(
         replace(state, input=own[state.input], output=taken[state.output]) for state in module.states
@@ -218,6 +222,36 @@ def _name(module: Module, inputs: Sequence[_Border], outputs: Sequence[_Border])
         main.attributes[key] = [{**(border.attributes or {}), NAME: border.name} for border in borders]
     update_function_type(main)
     note_elements(main, [border.element for border in inputs], [border.element for border in outputs])
+
+
+def _leave_names(module: Module, asked: Set[str]) -> None:
+    """Leave names that were asked for to the inputs and outputs that have them: a tensor within that was called so gets a number.
+
+    Raises `UsageError` where an input and an output, which are two tensors, would have such a name.
+    """
+    block, main = module.body_of_main, module.main
+    if not asked:
+        return
+    owners = {name: value for name, value in zip(input_names(main), block.arguments, strict=True) if name in asked}
+    for name, value in zip(output_names(main), block.terminator.operands, strict=True):
+        if name in asked and owners.setdefault(name, value) is not value:
+            raise UsageError(
+                f"an input and an output would both be called {name!r}, and are two tensors",
+                hint="give one of them another name, as NAME=NEW")
+    fresh = FreshNames((*tensors_of(module), *(name for op in block for name in location_names(op.location))))
+    for op in block:
+        others = [value.name in owners and owners[value.name] is not value for value in op.results]
+        if any(others):
+            op.location = _otherwise(op.location, others, fresh)
+
+
+def _otherwise(location: Any, results: Sequence[bool], fresh: FreshNames) -> Location:
+    """The location of an op that names its results, with new names for these results."""
+    if isinstance(location, FusedLocation):
+        parts = zip(location.locations, results, strict=True)
+        return FusedLocation(tuple(fresh(str(part)) if is_one else part for part, is_one in parts))
+    name = fresh(location)
+    return NamedLocation(name, location.child) if isinstance(location, NamedLocation) else name
 
 
 def _renamed(names: Names) -> dict[str, str]:

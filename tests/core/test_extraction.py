@@ -211,3 +211,38 @@ def test_a_copy_is_no_intermediate_that_is_kept_and_a_model_may_end_at_it(copies
     inner = transload.extract(copies, ["d"])
     assert list(transload.run(inner, x, keep=True)) == ["a", "d"]
     assert transload.run(transload.extract(copies, ["b"]), x)["b"].tolist() == [-1, -1]
+
+
+def test_a_name_that_is_asked_for_is_that_tensors_alone(examples: Path, tmp_path: Path) -> None:
+    """What is within and was called so gets a number, in whatever file; an input and an output are not both called so."""
+    model = transload.load(examples / "digits" / "digits_float.onnx")
+    part = transload.extract(model, inputs={"conv1": "pooled"})
+    within = {"pooled": np.ones((1, 16, 8, 8), np.float32)}
+    kept = transload.run(part, within, keep=True)
+    assert list(part.inputs) == ["pooled"] and "pooled_1" in kept and "pooled" not in kept
+    assert list(transload.extract(part, ["pooled_1"]).outputs) == ["pooled_1"]
+    for suffix in (".mlir", ".onnx"):
+        file = transload.save(part, tmp_path / f"part{suffix}")
+        assert transload.run(transload.load(file), within, keep=True).keys() == kept.keys()
+    for outputs, inputs in ((None, {"conv1": "probabilities"}), ({"pooled": "image"}, ()), (["pooled"], {"conv1": "pooled"})):
+        with pytest.raises(UsageError, match=r"an input and an output would both be called '\w+'"):
+            transload.extract(model, outputs, inputs)
+    assert list(transload.extract(model, {"image": "x"}, {"image": "x"}).outputs) == ["x"]  # one tensor
+    swapped = transload.extract(model, {"pooled": "logits", "logits": "pooled"})
+    assert {name: str(type_) for name, type_ in swapped.outputs.items()} == {
+        "logits": "tensor<1x32x2x2xf32>", "pooled": "tensor<1x10xf32>"}
+
+
+def test_one_of_several_results_is_called_otherwise() -> None:
+    text = """
+      "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> (tensor<1xf32>, tensor<1xf32>)}> ({
+      ^bb0(%x: tensor<2xf32> loc("x")):
+        %0 = "onnx.Abs"(%x) : (tensor<2xf32>) -> tensor<2xf32> loc("m")
+        %a, %b = "onnx.Split"(%0) {num_outputs = 2 : i64} : (tensor<2xf32>) -> (tensor<1xf32>, tensor<1xf32>) loc(fused["a", "b"])
+        %1 = "onnx.Abs"(%a) : (tensor<1xf32>) -> tensor<1xf32> loc("y")
+        "func.return"(%1, %b) : (tensor<1xf32>, tensor<1xf32>) -> ()
+      }) : () -> ()"""
+    module = transload.load(text=text, format="mlir")
+    part = transload.extract(module, inputs={"m": "a"})
+    assert list(part.inputs) == ["a"] and list(part.outputs) == ["y", "b"]
+    assert [value.name for op in part.body_of_main for value in op.results] == ["a_1", "b", "y"]
