@@ -10,7 +10,7 @@ import io
 import math
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tokenize import TokenError
 from typing import Any
@@ -19,14 +19,14 @@ import ml_dtypes
 import numpy as np
 
 from .budget import VARIABLE, allowance
-from .errors import ReadError, TransloadError
+from .errors import ReadError, TransloadError, UsageError
 from .escapes import spelt
 from .files import atomic_path, need_file, open_member
 from .ir.constants import LazyData, MmapData, TensorData
 
 __all__ = [
-    "as_array", "described", "in_type", "is_numpys", "lost_numbers", "number_kind", "open_array", "open_arrays", "read_arrays",
-    "write_arrays"]
+    "as_array", "described", "in_type", "is_numpys", "lost_numbers", "need_room", "number_kind", "open_array", "open_arrays",
+    "read_arrays", "write_arrays"]
 
 _HEADER = 10_000
 """Bytes that the text may have which says shape and dtype of an array."""
@@ -241,20 +241,44 @@ def _why(error: Exception) -> str:
     return said
 
 
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write an `.npz`, complete or not at all, whatever the arrays are called: what is no UTF-8 is spelt out (`spelt`).
+def need_room(path: Path | None, names: Collection[str]) -> None:
+    """Raise `UsageError` where a file that is to be written is called as one of one array (`.npy`), and there are others."""
+    if path is not None and _holds_one(path) and len(names) != 1:
+        what = f"{len(names)} ({', '.join(list(names)[:4])}{', ..' * (len(names) > 4)})" if names else "none"
+        raise UsageError(
+            f"{path} would hold one array, as an .npy does, and there are {what}", hint=f"{path.stem}.npz holds any number")
 
-    Raises `TransloadError`.
+
+def _holds_one(path: Path) -> bool:
+    return path.suffix.lower() == ".npy"
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write an `.npz`, or the one array as an `.npy` where the file is called so, complete or not at all.
+
+    Names may be any: what is no UTF-8 is spelt out (`spelt`). Raises `TransloadError`, and `UsageError` of more arrays than fit.
     """
-    with atomic_path(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
-        for name, array in zip(map(spelt, arrays), arrays.values(), strict=True):
-            try:
-                if "\0" in name or len(name.encode()) > _NAME:
-                    raise ValueError(f"a name in an archive has no zero byte, and at most {_NAME:,} bytes")
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, _nameable(np.asanyarray(array)), allow_pickle=False)
-            except ValueError as error:
-                raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None
+    need_room(path, arrays)
+    with atomic_path(path) as temporary:
+        if _holds_one(path):
+            (array,) = arrays.values()
+            with temporary.open("wb") as file:
+                np.lib.format.write_array(file, _nameable(np.asanyarray(array)), allow_pickle=False)
+            return
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive:
+            for name, array in zip(map(spelt, arrays), arrays.values(), strict=True):
+                _add(archive, name, array, path)
+
+
+def _add(archive: zipfile.ZipFile, name: str, array: np.ndarray, path: Path) -> None:
+    """Add an array to the archive that becomes the file at `path`."""
+    try:
+        if "\0" in name or len(name.encode()) > _NAME:
+            raise ValueError(f"a name in an archive has no zero byte, and at most {_NAME:,} bytes")
+        with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+            np.lib.format.write_array(member, _nameable(np.asanyarray(array)), allow_pickle=False)
+    except ValueError as error:
+        raise TransloadError(f"cannot write array {name[:80]!r} to {path}: {error}") from None
 
 
 def _nameable(array: np.ndarray) -> np.ndarray:

@@ -195,7 +195,7 @@ def evaluate(**given: Any) -> int:
 @options.model("artifact", "An artifact (.tosa, .mlir), the folder of a conversion, or a model.")
 @options.shapes()
 @options.inputs()
-@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
+@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to, or an .npy of one.")
 @options.engine("What runs it.")
 @click.option("--all", is_flag=True, help="Every intermediate too, by original name, in the type that it is computed in.")
 @click.option("--trace", is_flag=True, help="Print every value by name as it is computed, parts and regions too.")
@@ -272,7 +272,7 @@ def extract(**given: Any) -> int:
 
 @app.command(name="gen-input")
 @options.model()
-@click.option("--out", "-o", type=OUT, required=True, help="The .npz file to write.")
+@click.option("--out", "-o", type=OUT, required=True, help="The .npz file to write, or an .npy of one input.")
 @options.shapes()
 @options.inputs()
 @click.option(

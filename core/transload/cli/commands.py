@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from ..api import load, run, runnable
-from ..arrays import write_arrays
+from ..arrays import need_room, write_arrays
 from ..convert_model import Artifact, convert, plan, usable_target
 from ..errors import TargetError, UsageError, VerificationError
 from ..files import need_file
@@ -351,6 +351,7 @@ def run_command(
     else:
         with sizes_from(data, preprocess=preprocess):
             module = load(artifact, format=format, inputs={**shapes_of(data or {}), **shapes}, function=function, weights=weights)
+    need_room(out, module.outputs)
     pictures: list[str] = []
     if data is not None:
         data = settled(module, data, preprocess, pictures.append)
@@ -364,15 +365,7 @@ def run_command(
     if out is not None:
         write_arrays(out, outputs)
         note_written(out)
-    rows = [
-        (
-            name,
-            array.dtype,
-            sizes_text(array.shape),
-            *_ends(array),
-        )
-        for name, array in outputs.items()
-    ]
+    rows = [(name, array.dtype, sizes_text(array.shape), *_ends(array)) for name, array in outputs.items()]
     shown = console()
     shown.print(table(("tensor", "dtype", "shape", "min", "max", "mean"), rows, right=("min", "max", "mean")))
     for note in notes:

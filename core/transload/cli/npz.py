@@ -174,7 +174,7 @@ def gen_input_command(
     import numpy as np
 
     from ..api import legalize, load
-    from ..arrays import write_arrays
+    from ..arrays import need_room, write_arrays
     from ..errors import ConversionError
     from ..given import open_given, settled, shapes_of
     from ..ir import Module
@@ -186,6 +186,7 @@ def gen_input_command(
     shapes, given = parse_given(shape, input)
     with sizes_from(given):
         module = load(model, format=format, inputs={**shapes_of(given or {}), **shapes}, function=function, weights=weights)
+    need_room(out, module.inputs)
     hub: Module | None = None
     try:
         hub = legalize(module)

@@ -135,7 +135,7 @@ def check(file: Path) -> int:
 @program.command()
 @_FILE
 @click.option("--input", "-i", "given", type=PATH, help="An .npz with the inputs, by name; without one they are random.")
-@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to.")
+@click.option("--out", "-o", type=OUT, help="An .npz to write the outputs to, or an .npy of one.")
 @click.option("--all", "keep", is_flag=True, help="Every tensor that instructions write, not the outputs alone.")
 @seed_option()
 @click.option(

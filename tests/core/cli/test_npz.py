@@ -182,3 +182,18 @@ def test_whole_numbers_that_floats_do_not_hold_and_nan(cli: Cli, tmp_path: Path)
     np.savez(a, i=np.array([2**63 - 1]))
     np.savez(b, i=np.array([-2**63]))
     assert "1.84467e+19" in cli("npz", "compare", a, b)[1]
+
+
+def test_a_file_of_one_array_is_written_as_one(cli: Cli, open_model: Path, tmp_path: Path) -> None:
+    """`.npy` holds the one array that there is, whoever writes it; of several it is refused, and nothing is written."""
+    sizes, single = ["--dim", "words=2", "--dim", "n=3"], tmp_path / "g.npy"
+    assert cli("run", open_model, *sizes, "-o", single)[0] == 0
+    assert np.load(single).shape == (3, 2)
+    single.unlink()
+    code, _, error = cli("gen-input", open_model, *sizes, "-o", single)
+    assert code == 2 and "there are 2 (a, b)" in error and "g.npz holds any number" in error and not single.exists()
+    assert cli("extract", open_model, *sizes, "--outputs", "a", "-o", tmp_path / "one.mlir")[0] == 0
+    assert cli("gen-input", tmp_path / "one.mlir", "-o", single)[0] == 0
+    assert np.load(single).shape == (3, 2)
+    assert cli("run", tmp_path / "one.mlir", "-i", single, "-o", tmp_path / "again.NPY")[0] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "again.NPY"), np.load(single))
