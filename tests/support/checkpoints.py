@@ -57,11 +57,11 @@ def _entry(array: np.ndarray | bytes, data: list[bytearray], shard: int) -> Any:
     return entry
 
 
-def table(entries: Mapping[bytes, bytes], compression: int = 0) -> bytes:
-    """A sorted string table of one block, whose keys share prefixes."""
+def table(entries: Mapping[bytes, bytes], compression: int = 0, handles: int = 1) -> bytes:
+    """A sorted string table of one block, whose keys share prefixes, pointed to by so many handles."""
     made = bytearray()
     handle = _append(made, _block(entries), compression)
-    index = _append(made, _block({b"~": handle}), 0)
+    index = _append(made, _block({b"~" * (1 + number): handle for number in range(handles)}), 0)
     meta = _append(made, _block({}), 0)
     return bytes(made) + (meta + index).ljust(40, b"\0") + (0xDB4775248B80FB57).to_bytes(8, "little")
 

@@ -65,10 +65,17 @@ def payloads_of(archive: Members) -> dict[str, Payload]:
     made: dict[str, Payload] = {}
     for name, value in found.items():
         if not isinstance(name, str) or not isinstance(value, Payload):
-            raise ReadError(f"{archive.where}: data.pkl holds under {str(name)[:100]!r} what is no tensor",
+            raise ReadError(f"{archive.where}: data.pkl holds under {_told(name)} what is no tensor",
                             hint="export the network without custom objects and tensor subclasses")
         made[name] = value
     return made
+
+
+def _told(value: Any) -> str:
+    """What a value is called in an error: tuples that hold each other many times have texts without end."""
+    if isinstance(value, _Name):
+        return str(value)[:100]
+    return repr(value[:100]) if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 class _Machine:
@@ -136,11 +143,17 @@ class _Machine:
 
     def on_setitems(self, argument: Any) -> None:
         values = self.since_mark()
-        self.stack[-1].update(zip(values[::2], values[1::2], strict=True))
+        self.stack[-1].update(zip(map(self.key, values[::2]), values[1::2], strict=True))
 
     def on_setitem(self, argument: Any) -> None:
-        value, key = self.stack.pop(), self.stack.pop()
+        value, key = self.stack.pop(), self.key(self.stack.pop())
         self.stack[-1][key] = value
+
+    def key(self, value: Any) -> Any:
+        """A key of a dictionary: a name or a number. The hash of a tuple is taken through all that it holds, as often as it does."""
+        if not isinstance(value, (str, int)):
+            raise self.fail(f"has {_told(value)} as a dictionary's key")
+        return value
 
     def on_build(self, argument: Any) -> None:
         self.stack.pop()  # attributes of the dictionary: versions of modules
@@ -150,6 +163,8 @@ class _Machine:
 
     def on_stack_global(self, argument: Any) -> None:
         name, module = self.stack.pop(), self.stack.pop()
+        if not isinstance(name, str) or not isinstance(module, str):
+            raise self.fail("names what is no text")
         self.stack.append(_Name(module, name))
 
     def on_binpersid(self, argument: Any) -> None:
@@ -157,7 +172,7 @@ class _Machine:
         kind, storage, key, _, _ = self.stack.pop()
         element = _STORAGES.get(storage.name) if isinstance(storage, _Name) and storage.module == "torch" else None
         if kind != "storage" or element is None or not isinstance(key, str):
-            raise self.fail(f"asks for {storage}")
+            raise self.fail(f"asks for {_told(storage)}")
         self.stack.append(_Storage(f"data/{key}", element))
 
     def on_reduce(self, argument: Any) -> None:
@@ -165,7 +180,7 @@ class _Machine:
         given, called = self.stack.pop(), self.stack.pop()
         meaning = _CALLS.get(str(called)) if isinstance(called, _Name) else None
         if meaning is None:
-            raise self.fail(f"calls {str(called)[:100]}")
+            raise self.fail(f"calls {_told(called)}")
         self.stack.append(meaning(self, given))
 
     def tensor(self, given: tuple[Any, ...]) -> Payload:

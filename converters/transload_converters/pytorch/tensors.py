@@ -8,6 +8,7 @@ import numpy as np
 
 from transload.errors import ReadError
 from transload.ir import ArrayData, Dense, TensorType, dtype_of
+from transload.limits import MAX_ELEMENTS
 
 from .archive import Members
 from .payload import Payload
@@ -18,7 +19,7 @@ __all__ = ["tensor_of"]
 def tensor_of(archive: Members, payload: Payload, name: str) -> Dense:
     """The constant of a payload: a view of the file, also where it lies in its storage transposed or with gaps.
 
-    Raises `ReadError` where it reaches beyond its storage.
+    Raises `ReadError` where it reaches beyond its storage, or has more elements than any tensor.
     """
     meta = payload.meta
     numbers = (*meta.sizes, *meta.strides, meta.offset)
@@ -29,6 +30,9 @@ def tensor_of(archive: Members, payload: Payload, name: str) -> Dense:
     dtype = dtype_of(meta.element)
     data = (payload.archive or archive).view(payload.member)
     type_ = TensorType(shape, meta.element)
+    if math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:  # also beside a size of 0 numpy multiplies the others
+        raise ReadError(
+            f"{archive.where}: the tensor {name!r}, {type_}, is larger than {MAX_ELEMENTS:,} elements", hint="the file is damaged")
     count = math.prod(shape)
     last = meta.offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True)) if count else -1  # type: ignore[operator]
     if (last + 1) * dtype.itemsize > len(data):

@@ -21,7 +21,9 @@ _MAGIC, _FOOTER, _TRAILER = 0xDB4775248B80FB57, 48, 5
 _STORED, _SNAPPY = 0, 1
 _DAMAGED = "the file is damaged, or was cut short"
 _LARGEST = 1 << 28
-"""Bytes that a compressed block may be: an index of a million tensors is smaller."""
+"""Bytes that a compressed block may be, and keys and values together: an index of a million tensors is smaller."""
+_LONGEST_KEY = 1 << 16
+"""Bytes of a key, which is the name of a tensor: seven bytes of an entry can repeat all of the key before it."""
 
 
 def table_of(data: memoryview) -> dict[bytes, bytes]:
@@ -32,16 +34,29 @@ def table_of(data: memoryview) -> dict[bytes, bytes]:
     for _ in range(2):  # where the meta index is, and how long
         _, at = read_varint(data, at)
     found: dict[bytes, bytes] = {}
-    for _, handle in _entries(_block(data, data[at:])):
-        found.update(_entries(_block(data, memoryview(handle))))
+    behind = held = 0
+    for _, handle in _entries(_block(data, *_place(data[at:]))):
+        start, end = _place(memoryview(handle))
+        if start < behind:
+            raise ReadError("is damaged: its blocks overlap, or do not follow each other", hint=_DAMAGED)
+        behind = end
+        for key, value in _entries(_block(data, start, end)):
+            held += len(key) + len(value)
+            if held > _LARGEST:
+                raise ReadError(f"is damaged: its keys and values take more than {_LARGEST:,} bytes", hint=_DAMAGED)
+            found[key] = value
     return found
 
 
-def _block(data: memoryview, handle: memoryview) -> memoryview:
-    """The block that a handle points to, by its beginning and size. Behind it stand how it is compressed, and its checksum."""
+def _place(handle: memoryview) -> tuple[int, int]:
+    """Where the block that a handle points to begins and ends: the handle has its beginning and its size."""
     start, at = read_varint(handle, 0)
     size, _ = read_varint(handle, at)
-    end = start + size
+    return start, start + size
+
+
+def _block(data: memoryview, start: int, end: int) -> memoryview:
+    """The block from start to end. Behind it stand how it is compressed, and its checksum."""
     if end + _TRAILER > len(data):
         raise ReadError("is damaged: a block lies beyond its end", hint=_DAMAGED)
     if masked(crc32c(data[start:end + 1])) != int.from_bytes(data[end + 1:end + _TRAILER], "little"):
@@ -67,6 +82,8 @@ def _entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:
         size, at = read_varint(block, at)
         if shared > len(key) or at + rest + size > end:
             raise ValueError("an entry that goes beyond its block")
+        if shared + rest > _LONGEST_KEY:
+            raise ValueError(f"a key of {shared + rest:,} bytes")
         key = key[:shared] + bytes(block[at:at + rest])
         yield key, bytes(block[at + rest:at + rest + size])
         at += rest + size

@@ -9,15 +9,20 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import transload
 from transload.errors import ReadError, TransloadError, UsageError
+from transload.ir import F32
 from transload.testing import check_reader
+from transload_converters.pytorch.payload import Payload as Weight
+from transload_converters.pytorch.payload import TensorMeta
 from transload_converters.pytorch.program import Json
 from transload_converters.pytorch.symbols import Symbols, parse
+from transload_converters.pytorch.tensors import tensor_of
 
 from .conftest import KEPT
 
@@ -123,6 +128,13 @@ def _elsewhere(document: Any) -> None:
 def test_tensors_beyond_their_bytes_are_refused(tmp_path: Path, change: Callable[[Any], None]) -> None:
     with pytest.raises(ReadError):
         transload.load(edited(tmp_path / "m.pt2", WEIGHTS, change))
+
+
+@pytest.mark.parametrize(("sizes", "strides"), [((0, 1 << 62), (1, 1)), ((1 << 31, 1 << 31), (0, 0)), ((1 << 62, 1), (0, 0))])
+def test_weights_of_sizes_that_cannot_be_are_refused(sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    payload = Weight("0", TensorMeta(F32, sizes, strides, 0))
+    with pytest.raises(ReadError, match="the tensor 'w'.* is larger than"):
+        tensor_of(cast(Any, SimpleNamespace(where="m.pt2", view=lambda member: memoryview(bytes(4)))), payload, "w")
 
 
 def _no_graph(document: Any) -> None:

@@ -120,6 +120,21 @@ def test_tensors_beyond_their_bytes_are_refused(tmp_path: Path, before: bytes, a
         transload.load(with_state(tmp_path / "m.pt2", code.replace(before, after, 1)))
 
 
+def _of_each_other(levels: int) -> bytes:
+    """A tuple of two that are the one before it, and so on: its text and its hash double with each level."""
+    return b"K\x01" + b"".join(b"q" + bytes([level]) + b"h" + bytes([level]) + b"\x86" for level in range(levels))
+
+
+@pytest.mark.parametrize("value", [_of_each_other(200), b"K\x01" + b"\x85" * 200_000], ids=["of each other", "deep"])
+@pytest.mark.parametrize(("before", "after"), [
+    (b"}", b"K\x01s."), (b"}(", b"K\x01u."), (b"", b")R."), (b"", b"X\x01\0\0\0a\x93)R."), (b"X\x01\0\0\0a", b"\x93)R."),
+    (b"(X\x07\0\0\0storage", b"X\x01\0\0\x000X\x03\0\0\0cpuK\x01tQ.")],
+    ids=["key", "keys", "call", "module", "name", "storage"])
+def test_tuples_without_end_are_no_texts_and_no_keys(tmp_path: Path, before: bytes, after: bytes, value: bytes) -> None:
+    with pytest.raises(ReadError, match=r"data\.pkl"):
+        transload.load(with_state(tmp_path / "m.pt2", b"\x80\x02" + before + value + after))
+
+
 def test_the_version_and_the_way_out_are_told(tmp_path: Path) -> None:
     held = members(OLD[0])
     document = json.loads(held[PROGRAM])

@@ -10,6 +10,7 @@ import pytest
 
 from transload.errors import ReadError
 from transload.ir import Dense
+from transload_converters.tensorflow import sstable
 from transload_converters.tensorflow.checkpoint import Checkpoint, part_key
 from transload_converters.tensorflow.crc32c import crc32c
 from transload_converters.tensorflow.sstable import table_of
@@ -90,6 +91,23 @@ def test_blocks_that_snappy_compressed() -> None:
     index = checkpoints._append(made, checkpoints._block({b"~": handle}), 0)
     data = bytes(made) + (b"\0\0" + index).ljust(40, b"\0") + plain[-8:]
     assert table_of(memoryview(data)) == {b"k": b"vvvv"}
+
+
+def test_a_block_that_is_pointed_to_twice_is_read_once() -> None:
+    """Else each handle of some bytes would unpack all of a block anew."""
+    with pytest.raises(ReadError, match="its blocks overlap"):
+        table_of(memoryview(table({b"a": b"1"}, handles=2)))
+
+
+def test_keys_that_repeat_all_of_the_one_before_have_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry of seven bytes can hold a key as long as the longest one."""
+    with pytest.raises(ValueError, match="a key of 65,537 bytes"):
+        table_of(memoryview(table({b"k" * 65_537: b""})))
+    entries = {b"k" * 1000 + bytes([number]): b"" for number in range(200)}
+    assert table_of(memoryview(table(entries))) == entries
+    monkeypatch.setattr(sstable, "_LARGEST", 100_000)
+    with pytest.raises(ReadError, match="take more than 100,000 bytes"):
+        table_of(memoryview(table(entries)))
 
 
 def test_what_was_changed_on_the_disk_is_refused_when_it_is_read(tmp_path: Path) -> None:
