@@ -150,7 +150,7 @@ class _Machine:
         self.stack[-1][key] = value
 
     def key(self, value: Any) -> Any:
-        """A key of a dictionary: a name or a number. The hash of a tuple is taken through all that it holds, as often as it does."""
+        """A key of a dictionary: a name or a number. The hash of a tuple goes through all that it holds, as often as it does."""
         if not isinstance(value, (str, int)):
             raise self.fail(f"has {_told(value)} as a dictionary's key")
         return value

@@ -32,7 +32,8 @@ def tensor_of(archive: Members, payload: Payload, name: str) -> Dense:
     type_ = TensorType(shape, meta.element)
     if math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:  # also beside a size of 0 numpy multiplies the others
         raise ReadError(
-            f"{archive.where}: the tensor {name!r}, {type_}, is larger than {MAX_ELEMENTS:,} elements", hint="the file is damaged")
+            f"{archive.where}: the tensor {name!r}, {type_}, is larger than {MAX_ELEMENTS:,} elements",
+            hint="the file is damaged")
     count = math.prod(shape)
     last = meta.offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True)) if count else -1  # type: ignore[operator]
     if (last + 1) * dtype.itemsize > len(data):
