@@ -22,7 +22,7 @@ from tempfile import mkdtemp
 from .apart import need_free
 from .errors import TransloadError
 from .exchange import exchanged, is_mounted, need_no_mount
-from .files import need_directory, need_place, permitted, reason_of, remove_empty, scratch_in
+from .files import leads_inside, need_directory, need_place, permitted, reason_of, remove_empty, scratch_in
 from .scratch import ScratchFolder, locked
 
 __all__ = ["IMAGES", "MANIFEST", "REPORT", "replaced_folder"]
@@ -61,7 +61,7 @@ def replaced_folder(place: str | Path, drop: Callable[[Path], Iterable[str]] = l
         _set_permissions(folder, final)
         yield folder
         with locked(folder.parent):
-            gone = {name for name in drop(final) if (final / name).resolve().is_relative_to(final.resolve())}
+            gone = {name for name in drop(final) if leads_inside(final / name, final)}
             need_free(*(final / name for name in sorted({*gone, *_entries(folder)})))
             _put_in_place(folder, final, gone)
             _remove_emptied(final, gone)

@@ -15,7 +15,7 @@ from .artifact_set import REPORT
 from .contents import dialects_in, main_dialect, op_counts
 from .errors import TargetError, merge_findings
 from .errors import written as told
-from .files import is_file
+from .files import is_file, leads_inside
 from .guard import failure, looked_at
 from .hosting import HostTarget, cut_for, made_for_host
 from .ir import Module
@@ -154,7 +154,7 @@ def _wrong_with(emitted: Emitted, directory: Path, module: Module) -> str | None
 def _is_inside(file: Path, directory: Path) -> bool:
     """Whether a path leads into a directory, and by no way out of it: neither `..` nor a folder that is a link."""
     return (file.is_relative_to(directory) and ".." not in file.relative_to(directory).parts
-            and file.parent.resolve().is_relative_to(directory.resolve()))
+            and leads_inside(file.parent, directory))
 
 
 def _unlisted(directory: Path, files: Sequence[Path]) -> Path | None:

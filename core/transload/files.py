@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "end_of_links", "exists", "is_binary", "is_file",
-    "is_folder", "kind_of", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "need_svg",
+    "is_folder", "kind_of", "leads_inside", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "need_svg",
     "open_member", "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
 ]
 
@@ -200,6 +200,14 @@ def _is_no_disk(folder: Path) -> bool:
         if end.is_relative_to(kernel):
             return kernel.is_mount() and not (kernel.name == "dev" and _is_a_disk_below(kernel, end))
     return _is_in_the_kernel(folder)
+
+
+def leads_inside(path: Path, folder: Path) -> bool:
+    """Whether what a path leads to, by the links on its way, lies in a folder; not so where links go round."""
+    try:
+        return path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):
+        return False
 
 
 def _is_a_disk_below(kernel: Path, folder: Path) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from .artifact_set import IMAGES, MANIFEST, REPORT
 from .digests import is_as_written
 from .errors import ReadError
-from .files import is_file, is_folder
+from .files import is_file, is_folder, leads_inside
 from .foreign import need_own
 from .json_text import of_json_text
 from .shell import quoted
@@ -112,7 +112,7 @@ def _is_in_place(folder: Path, name: str) -> bool:
     try:
         found = (folder / name).lstat()
         there = (folder / name).parent.resolve() == (folder.resolve() / name).parent
-    except OSError:
+    except (OSError, RuntimeError):  # links may go round
         return False
     return there and stat.S_ISREG(found.st_mode)
 
@@ -178,7 +178,7 @@ def report_in(folder: Path) -> dict[str, Any] | None:
         if found.get("status") == "refused":  # of parts that were written nowhere
             files, cut = {}, None
         plain = isinstance(files, dict) and isinstance(name, str) and isinstance(more, dict)
-        inside = plain and all((folder / each).resolve().is_relative_to(folder.resolve()) for each in files)
+        inside = plain and all(leads_inside(folder / each, folder) for each in files)
         borders = {side: found.get(side, []) for side in ("inputs", "outputs", "states")}
         told = all(isinstance(each[key], str) for side, key in _TOLD for each in borders[side])
         if not (inside and told and (cut is None or _is_partition(cut, files, borders["inputs"]))):

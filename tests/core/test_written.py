@@ -37,6 +37,16 @@ def linked_to_itself(report: Path) -> None:
     report.symlink_to(report.name)
 
 
+@pytest.mark.parametrize("command", ["run", "inspect", "compare"])
+def test_a_file_that_is_a_link_to_itself_is_damage(command: str, written: Path, examples: Path, tmp_path: Path, cli: Any) -> None:
+    out = tmp_path / "art"
+    shutil.copytree(written / "tp-tiny", out)
+    file = next(out / name for name in json.loads((out / "report.json").read_text())["files"])
+    linked_to_itself(file)
+    code, _, said = cli(command, *([examples / "digits" / "digits_int8.tflite"] if command == "compare" else []), out)
+    assert code == 3 and "is damaged" in said, said
+
+
 @pytest.mark.parametrize("damage", [
     cut_short, made_a_folder, linked_to_itself, lambda report: report.write_text("{}"), lambda report: report.write_text("[[[["),
     lambda report: report.write_bytes(b"\xff"), lambda report: os.truncate(report, 1 << 25), Path.unlink])

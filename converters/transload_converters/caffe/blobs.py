@@ -46,7 +46,7 @@ class Weights:
         own = _own_shape(blob)
         wanted = own if shape is None else shape
         count = math.prod(wanted)
-        if min(wanted, default=0) < 0 or count > MAX_ELEMENTS:
+        if min(wanted, default=0) < 0 or math.prod(size or 1 for size in wanted) > MAX_ELEMENTS:  # as numpy counts
             return self._wrong(layer, f"a blob claims the shape {list(wanted)}", findings)
         try:
             array = self._numbers(blob)

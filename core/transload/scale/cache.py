@@ -17,7 +17,7 @@ from ..artifact_set import REPORT, replaced_folder
 from ..digests import Digest, is_as_written
 from ..errors import TransloadError
 from ..file_formats import file_of
-from ..files import need_directory, own_text
+from ..files import leads_inside, need_directory, own_text
 from ..json_text import json_text, of_json_text
 from ..reported import files_of_report
 from ..scratch import ScratchFolder, locked
@@ -117,7 +117,7 @@ def report_in(folder: Path) -> dict[str, Any] | None:
     try:
         report = of_json_text(own_text(folder / REPORT))
         files, beside = report["files"], report["beside"]
-        whole = all((folder / name).resolve().is_relative_to(folder.resolve()) and is_as_written(folder, report, name)
+        whole = all(leads_inside(folder / name, folder) and is_as_written(folder, report, name)
                     for name in files)
         return report if whole and isinstance(beside, dict) and isinstance(report["exit_code"], int) else None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

@@ -15,6 +15,7 @@ order is that of falling moments for all channels alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -118,9 +119,16 @@ class Layer:
         return windows.of(array)
 
     def see(self, rows: NDArray[np.float32]) -> None:
-        """Add what some of the op's sums take."""
+        """Add what some of the op's sums take, but those of numbers that are not finite, which would leave nothing of the others.
+
+        They come of a division by 0 somewhere before, or of a row of an attention that sees nothing.
+        """
+        farthest = max(float(rows.max()), -float(rows.min())) if rows.size else 0.0
+        if not math.isfinite(farthest):
+            self.see(rows[:, np.isfinite(rows).all(axis=(0, 2))])
+            return
         self.rows += rows.shape[1]
-        if rows.size and max(float(rows.max()), -float(rows.min())) > FAR:
+        if farthest > FAR:
             rows = rows.astype(np.float64)
         if len(rows) == 1:  # of one matrix and itself numpy computes but a half
             self.products[0] += rows[0].T @ rows[0]

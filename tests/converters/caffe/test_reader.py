@@ -444,6 +444,21 @@ def test_weights_that_do_not_fit(tmp_path: Path) -> None:
         transload.load(path)
 
 
+@pytest.mark.parametrize("sizes", [(0, 1 << 62), (1 << 62, 1 << 62, 0)])
+def test_blobs_of_sizes_that_cannot_be_are_refused(tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    """Also beside a size of 0, where there are no numbers that would not fit."""
+    from transload_converters.caffe import caffe_pb2
+
+    (tmp_path / "n.prototxt").write_text(
+        'layer { name: "p" type: "Parameter" top: "p" parameter_param { shape { '
+        + " ".join(f"dim: {size}" for size in sizes) + " } } }")
+    held = caffe_pb2.NetParameter()
+    held.layer.add(name="p", type="Parameter").blobs.add().shape.dim.extend(sizes)
+    (tmp_path / "n.caffemodel").write_bytes(held.SerializeToString())
+    with pytest.raises(TransloadError, match="a blob claims the shape"):
+        transload.load(tmp_path / "n.prototxt")
+
+
 def test_types_that_nobody_knows_stay_and_are_refused_when_converted() -> None:
     module = load_text(net_text("""
         layer { name: "n" type: "Novel" bottom: "x" top: "y" novel_param { size: 3 kind: "a" } }

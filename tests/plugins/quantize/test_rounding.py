@@ -109,6 +109,20 @@ def test_inputs_that_say_nothing_leave_the_nearest() -> None:
     np.testing.assert_array_equal(found["sums"], real(stored(weights, type_), type_))
 
 
+@pytest.mark.parametrize("lost", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", MODULES)
+def test_numbers_that_are_not_finite_leave_the_others_what_they_say(name: str, lost: float) -> None:
+    module = MODULES[name]()
+    shape = module.body_of_main.arguments[0].static_shape
+    samples = [{"x0": smooth(seed, *shape)} for seed in range(24)]
+    (op,) = Groups(module).ops
+    (nearest,) = rounded(module, INT8, Groups(module), [{"x0": np.zeros(shape, np.float32)}]).values()
+    samples[3]["x0"][0, 1] = lost
+    (weights,) = rounded(module, INT8, Groups(module), samples[:16]).values()
+    assert error(module, op, weights, samples[16:]) < error(module, op, nearest, samples[16:])
+    assert rounded(module, INT8, Groups(module), [{"x0": np.full(shape, lost, np.float32)}]) == {}
+
+
 def test_what_is_passed_on_is_what_gptq_passes_on() -> None:
     rng = np.random.default_rng(3)
     inputs = rng.standard_normal((400, 70)) @ rng.standard_normal((70, 70))

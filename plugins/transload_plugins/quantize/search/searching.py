@@ -12,7 +12,7 @@ surely holds, not only by the figure itself.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -224,12 +224,20 @@ def _asked(units: Units, layers: Layers | str | Path | None, excepts: Sequence[s
     for pattern in excepts:
         if not any(fnmatchcase(name, pattern) for name in names):
             check_tensors(units.module, [pattern])
-    base = {unit: table[name] for unit, tensors in units.tensors.items() for name in tensors
-            if table.get(name, "INT8") != "INT8"}
-    fixed = {name for name, mode in table.items() if mode == "INT8"}
-    free = [unit for unit, tensors in units.tensors.items() if not any(
-        name in fixed or fnmatchcase(name, pattern) for name in tensors for pattern in (*excepts, ""))]
-    return base, free
+    said = {unit: _one_word(unit, {name: table[name] for name in tensors if name in table})
+            for unit, tensors in units.tensors.items() if not table.keys().isdisjoint(tensors)}
+    free = [unit for unit, tensors in units.tensors.items()
+            if unit not in said and not any(fnmatchcase(name, pattern) for name in tensors for pattern in (*excepts, ""))]
+    return {unit: word for unit, word in said.items() if word != "INT8"}, free
+
+
+def _one_word(unit: str, words: Mapping[str, str]) -> str:
+    """What a table says of the tensors of a unit. Raises `UsageError` where that is not the same of all of them."""
+    if len(set(words.values())) > 1:
+        told = ", ".join(f"{name} {word}" for name, word in words.items())
+        raise UsageError(f"tensors of one type have several in the table: {told}",
+                         hint=f"give all of them one word, or one to {unit} alone")
+    return next(iter(words.values()))
 
 
 def _given(

@@ -153,6 +153,22 @@ def test_types_that_are_asked_for_names_that_are_left_and_a_table_to_begin_with(
     assert "wide" not in fixed.layers
 
 
+@pytest.mark.parametrize(("word", "types"), [("INT16", ("INT16", "F32")), ("F32", ("INT16",)), ("F16", ("INT16", "F32"))])
+def test_a_table_to_begin_with_is_kept_to(network: Module, samples: Samples, word: str, types: tuple[str, ...]) -> None:
+    """Also where its word is not among the types that the others may get, or there would be more to gain."""
+    found = search(network, samples, promise_of(min_sqnr=60), layers={"wide": word}, types=types)
+    assert found.layers["wide"] == word
+    assert set(found.layers.values()) <= {word, *types}
+
+
+def test_tensors_of_one_type_have_one_word(samples: Samples) -> None:
+    g = Graph((64, 16))
+    turned = g.Permute(g.MatMul(g.inputs[0], g.random(16, 24), g.random(24), location="sums"), order=(1, 0), location="turned")
+    module = at_hub(g.done(g.MatMul(turned, g.random(64, 8), g.random(8), location="end")))
+    with pytest.raises(UsageError, match="tensors of one type have several in the table: sums INT8, turned F32"):
+        search(module, samples, promise_of(min_sqnr=44), layers={"sums": "INT8", "turned": "F32"})
+
+
 def test_the_way_is_the_same_by_processes_and_resumed(
     network: Module, samples: Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 ) -> None:
