@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LOST", "archive_names", "atomic_path", "bytes_of", "current_directory", "end_of_links", "exists", "is_binary", "is_file",
-    "is_folder", "kind_of", "leads_inside", "lost_directory", "mask_of_process", "need_directory", "need_file", "need_place", "need_svg",
-    "open_member", "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
+    "is_folder", "kind_of", "leads_inside", "lost_directory", "mask_of_process", "need_directory", "need_file",
+    "need_place", "need_svg", "open_member", "own_text", "permitted", "reason_of", "remove_empty", "scratch_in", "text_of",
 ]
 
 

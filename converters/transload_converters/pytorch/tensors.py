@@ -8,7 +8,7 @@ import numpy as np
 
 from transload.errors import ReadError
 from transload.ir import ArrayData, Dense, TensorType, dtype_of
-from transload.limits import MAX_ELEMENTS
+from transload.limits import beyond
 
 from .archive import Members
 from .payload import Payload
@@ -30,10 +30,8 @@ def tensor_of(archive: Members, payload: Payload, name: str) -> Dense:
     dtype = dtype_of(meta.element)
     data = (payload.archive or archive).view(payload.member)
     type_ = TensorType(shape, meta.element)
-    if math.prod(max(size, 1) for size in shape) > MAX_ELEMENTS:  # also beside a size of 0 numpy multiplies the others
-        raise ReadError(
-            f"{archive.where}: the tensor {name!r}, {type_}, is larger than {MAX_ELEMENTS:,} elements",
-            hint="the file is damaged")
+    if why := beyond(type_):  # also beside a size of 0, where numpy multiplies the others
+        raise ReadError(f"{archive.where}: the tensor {name!r} {why}", hint="the file is damaged")
     count = math.prod(shape)
     last = meta.offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True)) if count else -1  # type: ignore[operator]
     if (last + 1) * dtype.itemsize > len(data):

@@ -41,6 +41,7 @@ from transload.ir import (
     Type,
     dtype_of,
 )
+from transload.limits import beyond
 
 from .schema import enumeration, numbers
 from .sparsity import leaf_places
@@ -199,14 +200,16 @@ def constant_data(tensor: Tensor, buffer: Table) -> Any:
     if tensor.sparse is not None:
         return _dense_data(tensor, dtype, np.frombuffer(file.data, np.uint8, n_bytes, start), bits)
     needed = (count * bits + 7) // 8 if bits else count * dtype.itemsize
-    if needed != n_bytes:
+    if why := beyond(tensor.type):
+        file.fail(f"constant {tensor.name!r} {why}")
+    if needed > n_bytes:  # what a buffer has beyond that is not looked at, as by LiteRT
         file.fail(
             f"constant {tensor.name!r} of shape {list(shape)} and type {storage} takes {needed} bytes; its buffer has {n_bytes}")
     if bits == 4:
-        packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
+        packed = np.frombuffer(file.data, np.uint8, needed, start)
         return Packed4Data(packed, shape, signed=signed)
     if bits == 2:
-        packed = np.frombuffer(file.data, np.uint8, n_bytes, start)
+        packed = np.frombuffer(file.data, np.uint8, needed, start)
         return LazyData(lambda: _unpack2(packed, shape).astype(dtype), shape, dtype, of=packed)
     return ArrayData(np.frombuffer(file.data, dtype, count, start).reshape(shape))
 

@@ -129,6 +129,38 @@ def test_runs_in_a_row(name: str, write: Callable[..., bytes], tmp_path: Path) -
     stream(path, litert_of(path), module)
 
 
+def shared(use: str) -> bytes:
+    """Layers whose state others see: a second layer, an operator before and one behind, or who takes the outputs."""
+    model = ModelWriter()
+    x = model.add_tensor("x", (N, I), "float32")
+    matrices = [model.add_tensor(name, *floats(*sizes)) for name, sizes in (("w", (H, I)), ("r", (H, H)), ("b", (H,)))]
+    state = model.add_tensor("h", (N, H), "float32", is_variable=True)
+    made = [model.add_tensor(name, (N, H), "float32") for name in ("y", "z", "before")]
+    model.inputs, model.outputs = [x], made[:2]
+    if use == "around":
+        model.add_operator("NEG", [state], made[2:])
+        model.outputs = made
+    model.add_operator("RNN", [x, *matrices, state], made[:1], TANH)
+    if use == "two layers":
+        model.add_operator("RNN", [x, *matrices, state], made[1:2], TANH)
+    elif use == "an output":
+        model.outputs = [made[0], state]
+    else:
+        model.add_operator("NEG", [state], made[1:2])
+    return model.finish()
+
+
+@pytest.mark.parametrize("use", ["two layers", "behind", "around", "an output"])
+def test_what_a_layer_leaves_is_seen_by_others(use: str, tmp_path: Path) -> None:
+    """In one run that begins with zeros, and in many."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(shared(use))
+    stream(path, litert_of(path), lower(load(path), "tosa", state="explicit"))
+    given = random_inputs(load(path), None, 3)
+    for actual, wanted in zip(run(lower(load(path), "tosa"), given).values(), litert_of(path)(given), strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-6)
+
+
 def integer_svdf() -> bytes:
     model = ModelWriter()
     x = model.add_tensor("x", (N, I), "int8", quantization=([0.05], [3]))

@@ -225,6 +225,10 @@ case(
     stride_w=2,
 )
 case(
+    "FULLY_CONNECTED-uint8 to int16", "FULLY_CONNECTED",
+    [q(3, 5, dtype="uint8", zero=120), const(4, 5, dtype="uint8", zero=131), bias(4, 0.05, [0.02])],
+    [q(3, 4, dtype="int16", scale=0.0003)], 4)
+case(
     "FULLY_CONNECTED", "FULLY_CONNECTED", [q(3, 5, zero=4), const(4, 5), bias(4, 0.05, [0.02])], [q(3, 4, scale=0.1, zero=-5)], 4
 )
 case(

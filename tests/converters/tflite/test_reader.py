@@ -316,6 +316,24 @@ def test_every_operator_is_declared_and_can_be_read(load: Callable[..., Module],
         assert ops(module, declaration.name), name
 
 
+@pytest.mark.parametrize(("dtype", "numbers"), [("float32", 3), ("int8", 5), ("int4", 5), ("int64", 1)])
+def test_what_a_buffer_has_beyond_its_constant_is_not_looked_at(
+    dtype: str, numbers: int, load: Callable[..., Module],
+) -> None:
+    def read_beside(more: bytes) -> np.ndarray:
+        model = ModelWriter()
+        data = b"\x10\x32\x04" if dtype == "int4" else np.arange(numbers).astype(dtype).tobytes()
+        quantization = ([0.5], [0]) if dtype.startswith("int") else None
+        model.inputs = [model.add_tensor("x", (numbers,), dtype, quantization=quantization)]
+        held = model.add_tensor("c", (numbers,), dtype, data + more, quantization)
+        model.outputs = [model.add_tensor("y", (numbers,), dtype, quantization=quantization)]
+        model.add_operator("ADD", [model.inputs[0], held], model.outputs)
+        (constant,) = (op for op in load(model.finish()).ops() if "value" in op.attributes)
+        return np.asarray(constant.attributes["value"].data.numpy())
+
+    np.testing.assert_array_equal(read_beside(b"\x77" * 9), read_beside(b""))
+
+
 # --- what is wrong with a file
 
 

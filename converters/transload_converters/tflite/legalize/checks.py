@@ -109,7 +109,7 @@ def _types(op: Op) -> Iterator[str]:
     given = _stored(op.operands[index]) if index is not None and index < len(op.operands) else None
     made = [_stored(value) for value in op.results]
     wrong = next((each for each in made if each is not None and each != given), None) if given is not None else None
-    if wrong is not None and not _is_wide_softmax(op) and not gives_sums(op):
+    if wrong is not None and not _is_wide(op) and not gives_sums(op):
         yield f"its result is stored as {wrong}; LiteRT's kernel gives what operand {index} is stored as, {given}"
     if op.name in _POOLS and op.results and op.operands and op.operands[0].is_quantized != op.results[0].is_quantized:
         yield f"it pools {op.operands[0].type} and gives {made[0]}: both have to be quantized, or none"
@@ -159,9 +159,11 @@ def _like(op: Op) -> int | None:
     return 0 if op.name in _LIKE_FIRST else _LIKE_OTHER.get(op.name)
 
 
-def _is_wide_softmax(op: Op) -> bool:
-    """Whether a softmax of 8 bits gives 16, in the steps that the kernels of both know for it."""
+def _is_wide(op: Op) -> bool:
+    """Whether an operator of 8 bits gives 16: FULLY_CONNECTED of uint8, or a softmax in the steps that its kernels know."""
     made = op.results[0].quant
+    if op.name == "tfl.fully_connected":
+        return made is not None and _stored(op.operands[0]) == UI8 and (made.storage, made.zero_points) == (I16, (0,))
     return op.name == "tfl.softmax" and made is not None and (made.storage, made.zero_point) == (I16, -32768) and (
         math.isclose(made.scale, 2.0**-16, rel_tol=1e-3))
 

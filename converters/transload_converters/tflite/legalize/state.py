@@ -3,7 +3,8 @@
 TFLite keeps the state of SVDF, LSTM and RNN operators in variable tensors, which are zero at first, and what is assigned to
 resource variables until something else is. A compiled model has no memory between runs. So, by the option `state`:
 
-- `zero`: each run is the first one. The states are constants, and what becomes of them is not computed.
+- `zero`: each run is the first one. The states are constants at first, and what becomes of them is computed where something else
+  of the run reads it, or it is an output.
 - `explicit`: each state is an input of the model, by the name of its tensor or variable, and what it becomes an output,
   by that name with `_next` behind it. The caller hands the outputs of one run to the next; what the first one is given
   is in `Module.states` and in the report.
@@ -63,39 +64,49 @@ def is_zero(rw: Rewriter, state: Value) -> bool:
 
 
 def expose_states(module: Module, state: Literal["zero", "explicit"] = "zero") -> bool:
-    """With `state="explicit"`, make the states of operators inputs and outputs of the main function.
+    """Give what operators leave in variable tensors to those that read them later, in the order of the file.
 
-    Raises `ConversionError` where a subgraph that an operator runs has state.
+    With `state="explicit"` the states of operators are inputs and outputs of the main function, too. Else only those are looked
+    at that somebody besides one operator reads: of others nobody sees what they become.
+    Raises `ConversionError` where a subgraph that an operator runs has state, and it is to be explicit.
     """
-    if state != "explicit":
-        return False
-    main = module.main
+    main, explicit = module.main, state == "explicit"
+    block = main.regions[0].block
+    variables = {op.operands[index] for op in block for index in _states_of(op)}
+    if explicit:
+        _need_states_in_main(module)
+    else:
+        variables = {variable for variable in variables if sum(variable.uses.values()) > 1}
+    now: dict[Value, Value] = {}
+    places: dict[Value, int] = {}
+    for op in list(block):
+        read = {index: variable for index, variable in enumerate(op.operands) if variable in variables}
+        if not read:
+            continue
+        for variable in read.values():
+            if explicit and variable not in now:
+                initial: Any = constant_of(variable)  # a variable tensor is one, by what `_states_of` asks
+                now[variable], places[variable] = add_state(module, variable.name or "state", variable.type, initial)
+        indices = [index for index in _states_of(op) if index in read]
+        made = _with_states(op, [read[index] for index in indices]) if indices else op
+        for index, variable in read.items():
+            made.set_operand(index, now.get(variable, variable))
+        if indices:
+            now.update(zip((read[index] for index in indices), made.results[-len(indices) :], strict=True))
+            op.replace_with(made.results[: len(op.results)])
+    for variable, place in places.items():
+        block.terminator.set_operand(place, now[variable])
+    return bool(now)
+
+
+def _need_states_in_main(module: Module) -> None:
     findings = [
         Finding(op.name, "its state lies in a subgraph that another operator runs, and cannot be an input of the model",
                 (op.origin,) if op.origin else (), "convert with state=zero, or run the subgraph as a model of its own")
-        for function in module.functions.values() if function is not main
+        for function in module.functions.values() if function is not module.main
         for op in function.walk() if _states_of(op)]
     if findings:
         raise ConversionError("the state of the model cannot be made explicit", findings)
-    now: dict[Value, tuple[Value, int]] = {}
-    for op in list(main.regions[0].block):
-        indices = _states_of(op)
-        if not indices:
-            continue
-        made = _with_states(op, [op.operands[index] for index in indices])
-        for index, after in zip(indices, made.results[-len(indices) :], strict=True):
-            first = op.operands[index]
-            if first not in now:
-                initial: Any = constant_of(first)  # a variable tensor is one, by what `_states_of` asks
-                now[first] = add_state(module, first.name or "state", first.type, initial)
-            value, number = now[first]
-            made.set_operand(index, value)
-            now[first] = (after, number)
-        op.replace_with(made.results[: len(op.results)])
-    terminator = main.regions[0].block.terminator
-    for value, number in now.values():
-        terminator.set_operand(number, value)
-    return bool(now)
 
 
 def _states_of(op: Op) -> Sequence[int]:
