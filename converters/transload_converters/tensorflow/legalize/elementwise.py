@@ -92,8 +92,8 @@ def population_count(op: Op, rw: Rewriter) -> Value:
 
 _BINARY = {
     "Add": "Add", "AddV2": "Add", "Sub": "Sub", "Mul": "Mul", "RealDiv": "Div", "Div": "Div",
-    "FloorDiv": "FloorDiv", "FloorMod": "FloorMod", "Mod": "TruncMod", "TruncateMod": "TruncMod", "Maximum": "Max",
-    "Minimum": "Min", "Pow": "Pow", "SquaredDifference": "SquaredDifference", "Atan2": "Atan2", "BitwiseAnd": "BitwiseAnd",
+    "FloorDiv": "FloorDiv", "FloorMod": "FloorMod", "Mod": "TruncMod", "TruncateMod": "TruncMod",
+    "Pow": "Pow", "SquaredDifference": "SquaredDifference", "Atan2": "Atan2", "BitwiseAnd": "BitwiseAnd",
     "BitwiseOr": "BitwiseOr", "BitwiseXor": "BitwiseXor", "LogicalAnd": "LogicalAnd", "LogicalOr": "LogicalOr",
 }
 
@@ -108,6 +108,23 @@ def _binary(name: str, hub: str) -> None:
 
 for _name, _hub in _BINARY.items():
     _binary(_name, _hub)
+
+
+@TABLE("Minimum", "Maximum")
+def extreme(op: Op, rw: Rewriter) -> Value:
+    """Minimum, Maximum; of integers that are beyond the other operand whatever they are, as in `min(6, max(6, n))`, that operand.
+
+    So TensorFlow writes sizes that are asked for by a least and a greatest one.
+    """
+    hub, other, beyond = ("top.Min", "top.Max", np.greater_equal) if op.name == "tf.Minimum" else (
+        "top.Max", "top.Min", np.less_equal)
+    for limit, value in (op.operands, op.operands[::-1]):
+        ends = rw.constant_of(limit)
+        if ends is None or ends.dtype.kind not in "iu" or value.op is None or value.op.name != other or value.type != limit.type:
+            continue
+        if any(held is not None and beyond(held, ends).all() for held in map(rw.constant_of, value.op.operands)):
+            return limit
+    return rw.emit(hub, *op.operands)
 
 @TABLE("TruncateDiv")
 def truncate_div(op: Op, rw: Rewriter) -> Value:
