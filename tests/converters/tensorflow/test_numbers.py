@@ -97,13 +97,14 @@ def test_a_size_of_which_the_least_is_the_greatest_is_known(first: str, turned: 
         second = "Minimum" if first == "Maximum" else "Maximum"
         ends = [("c0", "longest"), ("c1", "within")]
         return read_graph(graph(
-            placeholder("x", (4,), "int32"), const("axis", np.int32([0])), const("c0", np.int32(inner)),
-            const("c1", np.int32(outer)), const("weights", np.zeros(0, np.float32)), node("longest", "Max", "x", "axis", T=T("int32"), Tidx=T("int32")),
+            placeholder("x", (4,), "int32"), const("axis", np.array([0], np.int32)),
+            const("c0", np.int32(inner)), const("c1", np.int32(outer)), const("weights", np.zeros(0, np.float32)),
+            node("longest", "Max", "x", "axis", T=T("int32"), Tidx=T("int32")),
             node("within", first, *ends[0][:: -1 if turned else 1], T=T("int32")),
             node("size", second, *ends[1][:: -1 if turned else 1], T=T("int32")),
             node("y", "DenseBincount", "x", "size", "weights", T=T("float32"), Tidx=T("int32"))))
 
-    x = np.int32([1, 1, 5, 0])
+    x = np.array([1, 1, 5, 0], np.int32)
     beyond = 8 if first == "Maximum" else 4
     for inner in (6, beyond):
         (found,) = transload.run(transload.legalize(network(inner, 6)), {"x": x}).values()
