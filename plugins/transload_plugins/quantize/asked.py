@@ -16,7 +16,7 @@ from transload_hub.ops.rounding import WORDS
 from .islands import FINE, FORMS
 from .saved import Saved
 
-__all__ = ["check_asked", "check_learning", "keywords_of", "need_known"]
+__all__ = ["check_asked", "check_learning", "keywords_of", "need_known", "need_used"]
 
 _FLAGS = {"calibration": "--table"}
 """What options are called in commands, where they are called otherwise there."""
@@ -60,6 +60,16 @@ def check_asked(
             "a quantizer needs samples, or a calibration",
             hint="--data PATH, or --table FILE; in Python samples=, dicts of arrays by input name, or calibration=")
     need_floats(module)
+
+
+def need_used(polish: bool, rounding: bool, fine: float, islands: str, layers: bool) -> None:
+    """`UsageError` for options of a step that others leave out: nothing is rounded by samples, or no islands are looked for."""
+    if polish and not rounding:
+        raise UsageError("polish looks for better roundings, and weights are rounded to the nearest",
+                         hint="leave out polish, or rounding=false and effort=fast, which leave rounding out")
+    if fine != FINE and (layers or islands == "none"):
+        why = "a table of layers says what each is held in" if layers else "islands=none looks for none"
+        raise UsageError(f"fine says from where on no islands are looked for, and {why}", hint="leave out fine, or that")
 
 
 def need_floats(module: Module) -> None:

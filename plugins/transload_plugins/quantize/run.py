@@ -30,7 +30,7 @@ from transload_hub.simplify.recurrent import unroll_recurrent
 from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
-from .asked import check_asked, check_learning, keywords_of, need_known
+from .asked import check_asked, check_learning, keywords_of, need_known, need_used
 from .bias import corrections, move_biases, with_biases
 from .borders import Which, fixed_by, integers_at, join_casts, take_casts_off
 from .calibration import Calibration
@@ -109,6 +109,7 @@ def quantized(
     held, form = (islands, islands.form) if isinstance(islands, Held) else (None, islands)
     check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
+    need_used(polish, rounding, fine, form, layers is not None)
     module = _written_out(module)
     kept, wide = _said(module, scheme, floats, layers)
     calibration = Calibration.of(calibration)

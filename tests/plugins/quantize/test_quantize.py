@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -244,6 +245,20 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
     for floats in ("nobody", ["nobody"], {"nobody": ""}):
         with pytest.raises(UsageError, match="no float tensor 'nobody'"):
             transload.calibrate(hub, samples[:1], floats=floats)
+
+
+@pytest.mark.parametrize(("options", "why"), [
+    ({"polish": True, "rounding": False}, "polish looks for better roundings, and"),
+    ({"polish": True, "effort": "fast"}, "polish looks for better roundings, and"),
+    ({"fine": 90, "islands": "none"}, "fine says .* and islands=none looks for none"),
+    ({"fine": 90, "effort": "fast"}, "fine says .* and islands=none looks for none"),
+    ({"fine": 90, "layers": {"conv1": "F32"}}, "fine says .* and a table of layers says"),
+])
+def test_options_of_a_step_that_is_left_out_are_refused(
+    options: dict[str, Any], why: str, hub: Module, samples: list[dict[str, np.ndarray]],
+) -> None:
+    with pytest.raises(UsageError, match=why):
+        transload.quantize(hub, "int8", samples[:2], **options)
 
 
 def test_tables_may_call_tensors_as_tpu_mlir_does(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:
