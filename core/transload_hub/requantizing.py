@@ -10,9 +10,9 @@ from transload.ir import Op, QuantType, dtype_of
 
 from . import tables
 from .kernels.cast import cast
-from .scales import Scale, apply_scale, scale32
+from .scales import Scale, apply_scale, scale32, scale_exact
 
-__all__ = ["COUNTED", "meant", "numbers_of", "rescaled"]
+__all__ = ["COUNTED", "meant", "numbers_of", "rescaled", "scaled_as"]
 
 COUNTED = 16
 """Of types of as many bits all numbers are looked at."""
@@ -38,3 +38,10 @@ def rescaled(
     factor = min(float(np.float64(np.float32(source.scale)) / np.float64(np.float32(target.scale))), _STEEPEST)
     steps = apply_scale(numbers_of(source) - source.zero_point, scale_of(factor), double_round)
     return np.clip(steps + target.zero_point, target.storage_min, target.storage_max).astype(dtype_of(target))
+
+
+def scaled_as(wanted: np.ndarray, source: QuantType, target: QuantType) -> str | None:
+    """Whether integers scaled "once", halves up, or "exact", away from zero, are what is wanted of all numbers; else None."""
+    ways = {"once": scale32, "exact": scale_exact}
+    return next((way for way, scale_of in ways.items()
+                 if (wanted == rescaled(source, target, scale_of, double_round=False)).all()), None)

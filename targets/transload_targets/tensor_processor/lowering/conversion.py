@@ -13,8 +13,8 @@ from transload.rewrite import CHANGED, Rewriter, RewriteTable
 from transload_hub import tables
 from transload_hub.build import quantized_as_stored
 from transload_hub.ops.cast import OF_STORED
-from transload_hub.requantizing import COUNTED, meant, rescaled
-from transload_hub.scales import activation_bounds, scale32, scale_exact
+from transload_hub.requantizing import COUNTED, meant, scaled_as
+from transload_hub.scales import activation_bounds
 
 from ..arithmetic.conversion import requantize as requantize_numbers
 from ..chip.description import ROUNDINGS
@@ -88,9 +88,8 @@ def _rounded(op: Cast, rw: Rewriter, source: QuantType, target: QuantType) -> Va
     them, of bytes a table, else by way of floats."""
     if source.per_tensor and target.per_tensor and source.storage.width <= COUNTED:
         wanted = meant(op)
-        for rounding, scale_of in (("once", scale32), ("exact", scale_exact)):
-            if (wanted == rescaled(source, target, scale_of, double_round=False)).all():
-                return requantized(rw, op.input, target, rounding)
+        if (way := scaled_as(wanted, source, target)) is not None:
+            return requantized(rw, op.input, target, way)
         if source.storage.width == target.storage.width == 8:
             need(rw, "table", op.input)
             looked: Value = rw.emit("tpu.table", op.input, rw.constant(wanted), element=target)

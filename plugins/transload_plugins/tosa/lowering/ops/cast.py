@@ -15,8 +15,8 @@ import numpy as np
 from transload.ir import BF16, BOOL, F16, F32, F64, I8, I16, I32, FloatType, IntegerType, QuantType, Type, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import OF_STORED
-from transload_hub.requantizing import meant, rescaled
-from transload_hub.scales import activation_bounds, halves_up, scale32, scale_exact
+from transload_hub.requantizing import meant, scaled_as
+from transload_hub.scales import activation_bounds, halves_up
 
 from ... import build
 from ...dialect.base import F8E4M3, F8E5M2
@@ -92,9 +92,8 @@ def _requantized(op: Cast, rw: Rewriter, x: Value, target: QuantType) -> Value:
     if source.storage in (I8, I16):
         even = op.round_mode == "HalfToEven" and source.storage == target.storage == I8  # as onnxruntime divides
         wanted = int8_table(source, target, lambda real: real, even=True) if even else meant(op)
-        for rounding, scale_of in ((NEAREST, scale32), (EXACT, scale_exact)):
-            if (wanted == rescaled(source, target, scale_of, double_round=False)).all():
-                return requantize(rw, x, target, rounding=rounding)
+        if (way := scaled_as(wanted, source, target)) is not None:
+            return requantize(rw, x, target, rounding={"once": NEAREST, "exact": EXACT}[way])
         if source.storage == target.storage == I8:
             return lookup(rw, x, wanted, target)
     if op.round_mode == "HalfUp":
