@@ -168,12 +168,21 @@ def _halves_bias(op: Op) -> bool:
     return _has_bias(op, (I8, UI8, I16) if unsaid else (I8, UI8), I64)
 
 
-def _rescales_integers(op: Op) -> bool:
-    """Whether it adds numbers of 8 or 16 bits that are not quantized: all kernels scale them by 0 / 0 (measured, LiteRT 2.3).
+_RESCALED: dict[str, tuple[IntegerType, ...]] = {
+    **dict.fromkeys(("tfl.mean", "tfl.sum", "tfl.div"), (I8, UI8, I16)),
+    **dict.fromkeys(("tfl.relu", "tfl.relu6", "tfl.relu_n1_to_1", "tfl.relu_0_to_1"), (I8, UI8, I16)),
+    "tfl.mul": (I8, UI8), "tfl.prelu": (I8, UI8), "tfl.batch_matmul": (I8, I16)}
+"""Operators that all kernels take for quantized ones by the type of their operand alone, and the types."""
 
-    Source: `EvalQuantizedMean` and `EvalSum` in `tensorflow/lite/kernels/reduce.cc`, which go by the type of the tensor alone.
+
+def _rescales_integers(op: Op) -> bool:
+    """Whether it computes with numbers of 8 or 16 bits that are not quantized, which all kernels scale by 0 / 0 (LiteRT 2.3).
+
+    Source: `EvalQuantizedMean` and `EvalSum` in `tensorflow/lite/kernels/reduce.cc`, `EvalQuantized` in `mul.cc` and `div.cc`,
+    `ReluPrepare` in `activations.cc`, and `batch_matmul.cc`, which go by the type of the tensor alone.
     """
-    return op.name in ("tfl.mean", "tfl.sum") and op.operands[0].element_or_none in (I8, UI8, I16)
+    plain = _RESCALED.get(op.name)
+    return plain is not None and op.operands[0].element_or_none in plain and op.results[0].element_or_none in (I8, UI8, I16)
 
 
 def _beyond(op: Op) -> float | None:
@@ -205,7 +214,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_halves_bias, "LiteRT reads a bias of 64 bits beside activations of 8, or weights of 16 where quantized_bias_type does not "
                    "say INT64, as one of 32, half a number for one"),
     (_compares_steps, "LiteRT compares quantized numbers by multipliers below 1, and a scale here is 1 or more"),
-    (_rescales_integers, "LiteRT scales sums of 8 and 16 bits as if they were quantized, and these are not"),
+    (_rescales_integers, "LiteRT computes with numbers of 8 and 16 bits as if they were quantized, and these are not"),
     (_rounds_each, "LiteRT rounds behind each factor of a product of quantized numbers"),
     (_is_rising, "LiteRT takes the greatest number off, so that a factor below 0 needs exponentials above that of 0: it has none "
                  "for integers, and of floats they may be infinite"),

@@ -404,3 +404,18 @@ def test_truths_that_are_other_bytes(byte: int, status: str, tmp_path: Path) -> 
     module = transload.load(file)
     verdict = verify_conversion(module, transload.lower(module, "tosa"), hub=transload.lower(module, "top"), engine="reference")
     assert verdict.status == status and ("bytes other than 0 and 1" in verdict.why) == (status == "inconclusive"), verdict
+
+
+@pytest.mark.parametrize(("operator", "count", "dtype", "status"), [
+    *[("MUL", 2, each, "inconclusive") for each in ("int8", "uint8")], ("MUL", 2, "int16", "passed"),
+    *[("DIV", 2, each, "inconclusive") for each in ("int8", "uint8", "int16")], ("PRELU", 2, "uint8", "inconclusive"),
+    *[(name, 1, each, "inconclusive") for name in ("RELU", "RELU6") for each in ("int8", "uint8", "int16")],
+    *[("BATCH_MATMUL", 2, each, "inconclusive") for each in ("int8", "int16")], ("MAXIMUM", 2, "int8", "passed")])
+def test_products_and_activations_of_plain_integers(operator: str, count: int, dtype: str, status: str, tmp_path: Path) -> None:
+    """LiteRT makes zeros of all of them, whatever is given, and conversions were called wrong for it."""
+    file = tmp_path / "plain.tflite"
+    version = 1 if dtype == "uint8" else 3 if operator == "BATCH_MATMUL" else 2
+    file.write_bytes(write_operator(operator, [((3, 3), dtype)] * count, [((3, 3), dtype)], version=version))
+    made = transload.convert(file, "tosa", tmp_path / "out")
+    assert made.report.verification.status == status
+    assert ("as if they were quantized" in str(made.report.verification)) == (status == "inconclusive")
