@@ -35,7 +35,7 @@ from .last_bits import moved_by_roundings
 from .padding import found_alone
 from .reference import Reference
 from .running import Running
-from .runtimes import OtherShape, runtime_failed
+from .runtimes import OtherShape, judged_format, runtime_failed
 from .sampled import Together
 from .steady import Steady
 from .steps import is_quantized
@@ -115,7 +115,7 @@ class Judge:
         except ChildEnded as error:
             return Verification("skipped", f"could not judge: {error.message}", runtime.name, engine)
         except OtherShape as error:
-            if why := self._leaves_open():
+            if why := self._leaves_open() or self._contradicts_itself():
                 return Verification("inconclusive", why, runtime.name, engine, notes=[error.message])
             return Verification("failed", "", runtime.name, engine, broken=[error.message])
         except RunError as error:
@@ -382,6 +382,13 @@ class Judge:
         if self.runtime.undefined is not None:
             why = str(resolve(self.runtime.undefined)(self.source, self.hub, self.reference.inside(given)))
         return why or self._lies_at_edges(given)
+
+    def _contradicts_itself(self) -> str:
+        """That the file does, where its runtime gives other shapes than it says, and it was written in its own format again as it
+        is: nothing here read its operators."""
+        own = self.running.own
+        same = self.hub is None and own is not None and own.target == judged_format(self.source)
+        return "the sizes in the model's file contradict its operators" if same else ""
 
     def _lies_at_edges(self, given: Mapping[str, np.ndarray]) -> str:
         """Why what is wrong on these inputs says nothing, where all of it is next to a border (`edges`)."""

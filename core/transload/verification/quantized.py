@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -27,21 +27,16 @@ import numpy as np
 
 from ..analysis.choices import chosen_outputs
 from ..budget import VARIABLE, allowance
-from ..engine.first_run import from_first
-from ..engine.quantized import dequantize
 from ..engine.steps import elements_of
-from ..errors import MissingKernel, PluginFailure, RunError, TransloadError, after_colon
-from ..guard import noted
-from ..ir import FloatType, Module, QuantType, TensorType, Value, asked_inputs, initial_states
+from ..errors import MissingKernel, PluginFailure, after_colon
+from ..ir import FloatType, Module, QuantType, TensorType, Value, initial_states
 from ..meanings import as_stored
-from ..plugin import resolve
-from ..plugin_host import host
 from ..report import POOR, QuantizedOutput
-from ..worker import ChildEnded
 from .bounds import has_bounds, rounded_as_it_runs
 from .differences import TensorDifference, compare_outputs, is_counted, not_measured
 from .exact import exact_outputs
 from .fineness import narrow_steps, output_steps
+from .float_model import FloatModel, Outputs, QuantizedModel, named_inputs, real_outputs, runs_from_first
 from .information import attempts, is_informative
 from .inputs import checked_inputs
 from .last_bits import excused_by_last_bits, moved, still_inputs, still_weights, with_moved_weights
@@ -50,7 +45,6 @@ from .not_finite import agreement, no_longer_finite
 from .offsets import unit_of_module
 from .reciprocals import HALVES, by_reciprocals
 from .running import OwnRuntime, Running
-from .runtimes import judged_format, run_of, runtime_for
 from .several_runs import as_near_as_floats, beside_floats, compare_runs, joined, of_other_shapes
 from .steady import always_same
 from .tolerance import Tolerance, limit_texts
@@ -80,34 +74,6 @@ TOLD = 3
 """Outputs that are named."""
 NO_LIMIT = np.iinfo(np.int64).max
 """Steps that integers may differ by, of which nobody says how many."""
-Outputs = dict[str, np.ndarray]
-_REFUSED = (RunError, ChildEnded, PluginFailure)
-"""What says that a runtime does not run the model."""
-
-
-@dataclass(frozen=True)
-class QuantizedModel:
-    """A model before and after it was quantized."""
-
-    source: Module
-    """As it was read."""
-    floats: Module
-    """In the hub, before."""
-    module: Module
-    """In the hub, after."""
-    is_integer: bool
-    """Whether all between the inputs and the outputs is integers."""
-    fused: Fused | None = None
-    """Inputs that take pixels, in the hub, and numbers made of these in the source."""
-    post: Postprocess | None = None
-    """What was added behind the quantized module, and is not in the others."""
-
-    @property
-    def taken(self) -> Module:
-        """A module with the inputs that samples are for."""
-        return self.source if self.fused is None else self.fused.outside
-
-
 def verify_quantized(
     model: QuantizedModel, running: Running, *, samples: Iterable[Mapping[str, Any]] | None = None, seed: int = 0,
     tolerance: Tolerance | None = None, limits: Tolerance | None = None, reference: FloatModel | None = None,
@@ -120,9 +86,10 @@ def verify_quantized(
     bits moves by last bits of its inputs: no result has to be nearer than that. `reference` is the float model, if it is ready.
     """
     given = samples if samples is not None else _drawn(model, seed, running.own is not None)
-    judge = _from_first(model.module)
+    judge = runs_from_first(model.module)
     reference = reference if reference is not None else FloatModel(model, running.engine)
-    runs = [_on(sample, model, judge, running, reference) for sample in islice(given, SAMPLES)]
+    inputs = [checked_inputs(model.taken, {**initial_states(model.taken), **sample}) for sample in islice(given, SAMPLES)]
+    runs = [_on(arrays, model, judge, running, reference) for arrays in inputs]
     taken, wanted, actual, floats = ([run[place] for run in runs] for place in range(4))
     integers = compare_runs(wanted, actual)
     rounded = _rounded_as_it_runs(model.module, taken) if running.own is not None and has_bounds(model.module) else None
@@ -141,8 +108,10 @@ def verify_quantized(
         elif broken and _move_as_far(model.module, judge, zip(taken, wanted, actual, strict=True), tolerance or Tolerance()):
             broken = []
             running.notes.append("no farther from the quantized module than last bits of its inputs move that")
+    undefined = next(filter(None, map(reference.leaves_open, inputs)), "") if broken else ""
+    broken = [] if undefined else broken
     padded = reference.padded if not rounds_alone else as_near_as_floats(reference.padded, integers, tolerance or Tolerance())
-    real = [_real(model.module, each) for each in actual]
+    real = [real_outputs(model.module, each) for each in actual]
     beside = beside_floats(floats, real, padded)
     lost = no_longer_finite(floats, wanted, real, tolerance.excepts if tolerance is not None else ())
     broken = [*broken, *(lost.run if samples is not None else ())]
@@ -162,12 +131,15 @@ def verify_quantized(
         others = of_other_shapes((each for each in beside if each.name not in padded), tolerance)
         others += [*lost.quantized, *lost.run]
         _say_what_is_open(verdict, others, _telling(model.module, taken, wanted), limits)
+        if undefined:
+            verdict.status, verdict.why = "inconclusive", undefined
     return verdict
 
 
-def _on(sample: Mapping[str, Any], model: QuantizedModel, judge: Any, running: Running, reference: FloatModel) -> list[Outputs]:
+def _on(
+    arrays: Mapping[str, np.ndarray], model: QuantizedModel, judge: Any, running: Running, reference: FloatModel,
+) -> list[Outputs]:
     """What the quantized module is fed of a sample, and what it, the result and the float model make of that."""
-    arrays = checked_inputs(model.taken, {**initial_states(model.taken), **sample})
     fed = _stored(model.module, arrays.values())
     return [fed, judge(fed), running(fed), reference(arrays)]
 
@@ -226,112 +198,15 @@ def _is_near(output: QuantizedOutput) -> bool:
     return "sqnr" not in output.metrics or output.metrics["sqnr"] >= POOR
 
 
-class _Remembering:
-    """What runs a model, and knows what it gave of its last inputs: the first sample is asked for twice, where the floats are
-    judged, and where the result is."""
-
-    def __init__(self, run: Callable[..., Outputs]) -> None:
-        self._run = run
-        self._last: tuple[Mapping[str, np.ndarray], Outputs] | None = None
-
-    def __call__(self, given: Mapping[str, np.ndarray], **how: Any) -> Outputs:
-        if how:
-            return self._run(given, **how)
-        if self._last is None or not _are_same(self._last[0], given):
-            self._last = dict(given), self._run(given)
-        return dict(self._last[1])
-
-
-def _are_same(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
-    return one.keys() == other.keys() and all(np.array_equal(array, other[name]) for name, array in one.items())
-
-
-class FloatModel:
-    """The float model on its inputs: in its framework's runtime, or in an engine where there is none, or it refuses.
-
-    What it gives are real numbers, where the model was quantized already, too.
-    """
-
-    def __init__(self, model: QuantizedModel, engine: str) -> None:
-        self._floats, self._engine, self._fused, self._post = model.floats, engine, model.fused, model.post
-        self._source = model.source
-        self._own: Callable[..., Outputs] | None = None
-        self._execute: Callable[..., Outputs] | None = None
-        self._padded: Mapping[str, int | None] = {}
-        self.who = f"engine {engine}"
-        self.notes: list[str] = []
-        source = model.source
-        runtime, _ = runtime_for(judged_format(source))
-        if runtime is None or source.source is None or not (runtime.functions or source.entry == "main"):
-            return
-        try:
-            made = model.floats if model.post is None else None
-            self._own, self.who = _Remembering(run_of(runtime, source, made)), runtime.name
-            self._padded = resolve(runtime.padded)(source) if runtime.padded is not None else {}
-        except _REFUSED as error:
-            self._note(error)
-
-    @property
-    def padded(self) -> Mapping[str, int | None]:
-        """The outputs of which its framework's runtime gives what is found alone (`Runtime.padded`)."""
-        return self._padded if self._own is not None and self._post is None else {}
-
-    @property
-    def opened(self) -> Callable[..., Outputs] | None:
-        """What runs the model's file, where its framework's runtime does."""
-        return self._own
-
-    def __call__(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
-        outputs = self._outputs(arrays)
-        return outputs if self._post is None else self._post.outputs(outputs)
-
-    def _outputs(self, arrays: Mapping[str, np.ndarray]) -> Outputs:
-        if self._own is not None:
-            try:
-                return _real(self._source, self._own(arrays if self._fused is None else self._fused.inside(arrays)))
-            except _REFUSED as error:
-                self._note(error)
-                self._own, self.who = None, f"engine {self._engine}"
-        if self._execute is None:
-            self._execute = _from_first(self._floats, self._engine)
-        return _real(self._floats, self._execute(_named(self._floats, arrays.values())))
-
-    def _note(self, error: TransloadError) -> None:
-        """A runtime that refuses a model says nothing of itself; one that fails is to be mended."""
-        if isinstance(error, PluginFailure):
-            self.notes.append(noted(error))
-
-
-def _from_first(module: Module, engine: str = "reference") -> Callable[[Mapping[str, np.ndarray]], Outputs]:
-    """A module as a function of its inputs, run by an engine."""
-    return from_first(host().engine(engine)(module, "main"), module)
-
-
 def _rounded_as_it_runs(module: Module, taken: Iterable[Mapping[str, np.ndarray]]) -> Outputs:
     """The outputs of a module that rounds its activations to 8 bits where a runtime may."""
-    run = _from_first(rounded_as_it_runs(module))
+    run = runs_from_first(rounded_as_it_runs(module))
     return joined([run(fed) for fed in taken])
 
 
 def _stored(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
     """The float inputs of the model as the quantized module takes them: stored integers where its inputs are quantized."""
-    return as_stored(_named(module, arrays), module.inputs)
-
-
-def _named(module: Module, arrays: Iterable[np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays by the names of a module's inputs: all of these, where the model that they were given to says its states, too."""
-    given = [*arrays]
-    names = module.inputs if len(given) == len(module.inputs) else asked_inputs(module)
-    return dict(zip(names, given, strict=True))
-
-
-def _real(module: Module, outputs: Outputs) -> Outputs:
-    """What the outputs of a module stand for, where they are quantized."""
-    made = dict(outputs)
-    for type_, (name, array) in zip(module.outputs.values(), outputs.items(), strict=False):  # states follow
-        element = type_.element if isinstance(type_, TensorType) else None
-        made[name] = dequantize(array, element) if isinstance(element, QuantType) and array.dtype.kind in "iu" else array
-    return made
+    return as_stored(named_inputs(module, arrays), module.inputs)
 
 
 def _broken(
@@ -441,7 +316,7 @@ def _multiplied(
     if found is None:
         return judge(given)
     made, inputs = found
-    return (judge if made is module else _from_first(made))(inputs)
+    return (judge if made is module else runs_from_first(made))(inputs)
 
 
 def _of_moved_weights(
@@ -455,7 +330,7 @@ def _of_moved_weights(
     made = with_moved_weights(module, seed, weights)
     if made is None:
         return None
-    return _from_first(made)(moved(given, seed, still) or given)
+    return runs_from_first(made)(moved(given, seed, still) or given)
 
 
 def _is_same(tensor: TensorDifference, step: float | None) -> bool:
@@ -484,8 +359,8 @@ def _farther_than_quantizing(
     what keeps the `limits` that somebody set. An output on whose way nothing was quantized is judged as floats are.
     """
     broken = []
-    ours, theirs = _real(module, wanted), _real(module, actual)
-    hubs = ours if rounded is None else _real(module, rounded)
+    ours, theirs = real_outputs(module, wanted), real_outputs(module, actual)
+    hubs = ours if rounded is None else real_outputs(module, rounded)
     chosen, steps = chosen_outputs(module), output_steps(module)[: len(ours)]
     for place, (step, reference, (name, integers), given, hub) in enumerate(zip(
             steps, floats.values(), ours.items(), theirs.values(), hubs.values(), strict=True)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 import transload
@@ -68,3 +69,19 @@ def test_sizes_that_data_decide_are_verified_on_several_samples(target: str, tmp
     found = transload.convert(
         file, target, tmp_path / "out", quantize="int8", data=samples, options={"found": "padded"}).verification
     assert found is not None and found.passed and found.samples == 3
+
+
+def test_a_file_that_contradicts_its_operators_is_not_called_a_wrong_conversion(tmp_path: Path) -> None:
+    """Nothing here reads a product with scales that are inputs: it is written again, and onnxruntime gives other sizes."""
+    pytest.importorskip("onnxruntime")
+    whole, one = onnx.TensorProto.UINT8, onnx.TensorProto.FLOAT
+    inputs = [("a", whole, [2, 4]), ("b", whole, [4]), ("s", one, []), ("z", whole, [])]
+    graph = onnx.helper.make_graph(
+        [node("QLinearMatMul", ["a", "s", "z", "b", "s", "z", "s", "z"], ["y"])], "g",
+        [onnx.helper.make_tensor_value_info(*each) for each in inputs], [onnx.helper.make_tensor_value_info("y", whole, [2, 3])])
+    file = tmp_path / "model.onnx"
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), file)
+    found = transload.convert(file, "onnx", tmp_path / "out").verification
+    assert found is not None and found.status == "inconclusive"
+    assert found.why == "the sizes in the model's file contradict its operators"
+    assert found.notes[0].startswith("y: onnxruntime gives [2]")
