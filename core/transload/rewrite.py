@@ -170,6 +170,13 @@ class Rewriter(Builder):
             raise Unsupported(f"{what} must be a constant, and {why}")
         return array
 
+    def need_number(self, value: Value | None, what: str) -> Any:
+        """The one number that a constant holds; `Unsupported` where it is computed, or of more or no elements."""
+        array = self.need_constant(value, what)
+        if array.size != 1:
+            raise Unsupported(f"{what} must be one number, and has shape {array.shape}")
+        return array.reshape(()).item()
+
     def replace(self, outcome: Any) -> None:
         """Replace the op by a value, or by one for each of its results; `TypeError` where it is anything else."""
         self.put(values_for(self.op, outcome))

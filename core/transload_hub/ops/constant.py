@@ -76,6 +76,8 @@ class Range(DeclaredOp):
     output = result("[max(ceil((limit - start) / delta), 0)]")
 
     def infer(op) -> Type:
+        if any(size not in (1, None) for bound in op.operands for size in shape_of(bound) or ()):
+            fail(op, f"each bound is one number, and they are {', '.join(str(bound.type) for bound in op.operands)}")
         bounds = [constant_of(value) for value in (op.start, op.limit, op.delta)]
         if None in bounds:
             return TensorType((None,), op.start.element)

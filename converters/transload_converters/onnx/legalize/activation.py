@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import F32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter
 
-from .table import OnnxTable, attr, axis_of, cast, choice, constant_scalar, need, operand, opset, reshape, scalar_like, shape_of
+from .table import OnnxTable, attr, axis_of, cast, choice, need, operand, opset, reshape, scalar_like, shape_of
 
 TABLE = OnnxTable()
 
@@ -99,7 +99,7 @@ def clip(op: Op, rw: Rewriter) -> Value:
     low, high = operand(op, 1), operand(op, 2)
     if any(bound is not None and rw.constant_of(bound) is None for bound in (low, high)):
         return _clip_by_values(rw, value, low, high)
-    return _clip(rw, value, *(None if bound is None else constant_scalar(rw, bound, "a limit") for bound in (low, high)))
+    return _clip(rw, value, *(None if bound is None else rw.need_number(bound, "a limit") for bound in (low, high)))
 
 
 def _number(bound: Any) -> float | int | None:

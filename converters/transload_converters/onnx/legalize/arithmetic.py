@@ -293,7 +293,7 @@ def dropout(op: Op, rw: Rewriter) -> list[Value]:
     value = need(op, 0)
     if opset(op) >= 12 and operand(op, 2) is not None:
         training = np.asarray(rw.need_constant(operand(op, 2), "training_mode")).any()
-        ratio = float(np.asarray(rw.need_constant(operand(op, 1), "ratio"))) if operand(op, 1) is not None else 0.5
+        ratio = float(rw.need_number(operand(op, 1), "ratio")) if operand(op, 1) is not None else 0.5
         if training and ratio:
             return dropped(op, rw, value, ratio)
     if len(op.results) < 2:

@@ -24,7 +24,7 @@ from transload.rewrite import Rewriter
 from ..types import UNKNOWN
 from .movement import slice_along
 from .numerals import CASTS, Texts
-from .table import Failed, OnnxTable, attr, axis_of, cast, constant_scalar, need, operand, opset, reshape, shape_of, splat
+from .table import Failed, OnnxTable, attr, axis_of, cast, need, operand, opset, reshape, shape_of, splat
 
 __all__ = ["TABLE", "inlined"]
 
@@ -84,7 +84,7 @@ def if_(op: Op, rw: Rewriter) -> list[Value]:
     condition = need(op, 0)
     known = rw.constant_of(condition)
     if known is not None:
-        return _take_over(rw, op.regions[0 if constant_scalar(rw, condition, "the condition") else 1].block)
+        return _take_over(rw, op.regions[0 if rw.need_number(condition, "the condition") else 1].block)
     try:
         rw.convert(op)  # the types of what is in the branches are needed
     except ConversionError:
@@ -167,7 +167,7 @@ def loop(op: Op, rw: Rewriter) -> list[Value]:
 
 def _known(value: Value | None, rw: Rewriter, what: str) -> Any:
     """The one number of an operand; None where there is none, or it is not known."""
-    return None if value is None or rw.constant_of(value) is None else constant_scalar(rw, value, what)
+    return None if value is None or rw.constant_of(value) is None else rw.need_number(value, what)
 
 
 def _unrolled_size(body: Block, rw: Rewriter) -> int:

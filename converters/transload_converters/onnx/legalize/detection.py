@@ -19,7 +19,7 @@ from transload_hub.suppression import DROPPED, race
 
 from ..choices import chosen
 from .movement import slice_along
-from .table import OnnxTable, attr, cast, constant_int, constant_scalar, need, operand, permute, reshape, shape_of, splat
+from .table import OnnxTable, attr, cast, constant_int, need, operand, permute, reshape, shape_of, splat
 
 TABLE = OnnxTable()
 
@@ -74,8 +74,8 @@ def non_max_suppression(op: Op, rw: Rewriter) -> Value:
     if edges != 4 or shape_of(scores) != (batch, classes, count):
         raise Unsupported(f"has boxes of shape {shape_of(boxes)} and scores of shape {shape_of(scores)}")
     wanted = 0 if operand(op, 2) is None else constant_int(rw, operand(op, 2), "the number of boxes wanted")
-    threshold = 0.0 if operand(op, 3) is None else float(constant_scalar(rw, operand(op, 3), "the threshold of overlap"))
-    floor = None if operand(op, 4) is None else float(constant_scalar(rw, operand(op, 4), "the threshold of scores"))
+    threshold = 0.0 if operand(op, 3) is None else float(rw.need_number(operand(op, 3), "the threshold of overlap"))
+    floor = None if operand(op, 4) is None else float(rw.need_number(operand(op, 4), "the threshold of scores"))
     corners = _corners(op, rw, cast(rw, boxes, F32))
     steps = min(wanted, count)
     if steps < 1 or not batch * classes:

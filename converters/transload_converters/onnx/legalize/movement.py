@@ -276,7 +276,7 @@ def pad(op: Op, rw: Rewriter) -> Value:
         constant = rw.constant_of(fill)
         if constant is None:
             return rw.emit("top.Pad", value, reshape(rw, fill, ()), paddings=tuple(pads), mode=mode)
-        number = np.asarray(constant).reshape(-1)[0]
+        number = rw.need_number(fill, "the number to pad with")
         if isinstance(value.element, QuantType) and not isinstance(fill.element, QuantType):
             number = (float(number) - value.element.zero_point) * value.element.scale
         elif value.is_integer:

@@ -55,7 +55,7 @@ def quantized_type(
     count = max(scales.size, zeros.size)
     if count > 1 and (max(scales.ndim, zeros.ndim) != 1 or not -rank <= axis < rank):
         return None
-    if not {scales.size, zeros.size} <= {1, count}:
+    if not scales.size or not {scales.size, zeros.size} <= {1, count}:
         raise Unsupported(f"has {scales.size} scales and {zeros.size} zero points")
     values = tuple(np.broadcast_to(scales.reshape(-1), count).tolist())
     _need_finite(scales)

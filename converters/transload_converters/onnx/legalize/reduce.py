@@ -20,7 +20,6 @@ from .table import (
     cast,
     constant_int,
     constant_ints,
-    constant_scalar,
     flag,
     need,
     operand,
@@ -95,7 +94,7 @@ def arg_extreme(op: Op, rw: Rewriter) -> Value:
 def cumsum(op: Op, rw: Rewriter) -> Value:
     """CumSum."""
     value = need(op, 0)
-    axis = constant_scalar(rw, need(op, 1), "the axis")
+    axis = rw.need_number(need(op, 1), "the axis")
     return rw.emit("top.CumSum", value, axis=axis_of(axis, len(shape_of(value))),
                    exclusive=flag(op, "exclusive", 0) or None, reverse=flag(op, "reverse", 0) or None)
 
@@ -104,7 +103,7 @@ def cumsum(op: Op, rw: Rewriter) -> Value:
 def top_k(op: Op, rw: Rewriter) -> list[Value]:
     """TopK; the number comes as an attribute up to opset 9."""
     value = need(op, 0)
-    k = attr(op, "k") if opset(op) < 10 else constant_scalar(rw, need(op, 1), "k")
+    k = attr(op, "k") if opset(op) < 10 else rw.need_number(need(op, 1), "k")
     if k is None:
         raise Unsupported("attribute 'k' is missing")
     axis = axis_of(attr(op, "axis", -1), len(shape_of(value)))

@@ -20,7 +20,6 @@ from .table import (
     attr,
     axis_of,
     constant_int,
-    constant_scalar,
     flag,
     need,
     operand,
@@ -105,7 +104,7 @@ def stft(op: Op, rw: Rewriter) -> Value:
 def mel_weight_matrix(op: Op, rw: Rewriter) -> Value:
     """MelWeightMatrix: a constant [frequencies, bands], a triangle a band between places that are even on the mel scale."""
     bands, length, rate, low, high = (
-        constant_scalar(rw, need(op, i), what) for i, what in enumerate(
+        rw.need_number(need(op, i), what) for i, what in enumerate(
             ("the number of bands", "the length of the transform", "the sample rate", "the lower edge", "the upper edge")))
     element = element_of(attr(op, "output_datatype", 1))
     if not isinstance(element, FloatType) or min(bands, length, rate) < 1 or not 0 <= low < high:

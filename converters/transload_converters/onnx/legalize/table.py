@@ -33,7 +33,7 @@ from ..types import UNKNOWN
 
 __all__ = [
     "MAX_CONSTANT", "Failed", "Impossible", "OnnxTable", "as_integers", "attr", "axes_of", "axis_of", "cast", "choice",
-    "constant_ints", "constant_scalar", "first_of", "flag", "need", "need_attr", "operand", "opset", "permute", "reshape",
+    "constant_ints", "first_of", "flag", "need", "need_attr", "operand", "opset", "permute", "reshape",
     "scalar_like", "shape_of", "splat", "unused_results",
 ]
 
@@ -223,7 +223,7 @@ def shape_of(value: Value, rank: int | None = None, least: int = 0) -> tuple[int
 
 def constant_int(rw: Rewriter, value: Value | None, what: str) -> int:
     """The one whole number of a constant operand."""
-    number = constant_scalar(rw, value, what)
+    number = rw.need_number(value, what)
     if not math.isfinite(number):
         raise Unsupported(f"{what} must be a whole number, and is {number}")
     return int(number)
@@ -249,14 +249,6 @@ def constant_ints(rw: Rewriter, value: Value | None, what: str) -> tuple[int, ..
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise Unsupported(f"{what} must be whole numbers, and is {array.tolist()}")
     return tuple(int(n) for n in array.reshape(-1))
-
-
-def constant_scalar(rw: Rewriter, value: Value | None, what: str) -> Any:
-    """The one number of a constant operand, as a Python number."""
-    array = np.asarray(rw.need_constant(value, what))
-    if array.size != 1:
-        raise Unsupported(f"{what} must be one number, and has shape {array.shape}")
-    return array.reshape(()).item()
 
 
 # --- making values

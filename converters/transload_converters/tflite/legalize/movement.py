@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from transload.errors import Unsupported
 from transload.ir import I32, FloatType, Op, QuantType, Value
 from transload.rewrite import Rewriter, RewriteTable
@@ -175,7 +173,7 @@ def padv2(op: Op, rw: Rewriter) -> Value:
     if number is None or not isinstance(fill.element, FloatType | QuantType):
         scalar = rw.emit("top.Reshape", fill, shape=()) if fill.rank else fill
         return emit_like(rw, op, "top.Pad", value, scalar, paddings=paddings)
-    real = float(np.asarray(number).reshape(-1)[0])
+    real = float(rw.need_number(fill, "the number to pad with"))
     if isinstance(fill.element, QuantType):
         real = (real - fill.element.zero_point) * fill.element.scale
     return emit_like(rw, op, "top.Pad", value, paddings=paddings, val=real)

@@ -31,7 +31,7 @@ def _suppressed(op: Op, rw: Rewriter) -> tuple[Value, ...]:
     """
     (boxes, scores), what = op.operands[:2], "the number of boxes wanted"
     wanted = limited(axis_of(rw, op.operands[2], what), what)
-    iou, least, *soft = (float(rw.need_constant(value, "a threshold").reshape(-1)[0]) for value in op.operands[3:])
+    iou, least, *soft = (float(rw.need_number(value, "a threshold")) for value in op.operands[3:])
     count = static_shape(boxes, "the boxes", 2)[0]
     if (there := static_shape(scores, "the scores", 1)[0]) != count:
         raise Unsupported(f"there are {there} scores of {count} boxes")

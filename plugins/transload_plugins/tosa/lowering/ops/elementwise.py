@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from transload.ir import BOOL, F16, F32, I32, FloatType, Op, Value
+from transload.ir import BOOL, F16, F32, I32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import width_of
 
@@ -249,7 +249,8 @@ def _whole_exponent(rw: Rewriter, op: Pow) -> tuple[Value, int]:
         if not ((held == np.floor(held)) & (held >= 0) & (held <= I32.range[1])).all():
             raise Unsupported(f"raises {op.base.type} to powers that are no whole numbers from 0 on", hint)
         return build.const(rw, held.astype(np.int32)), _bits(held)
-    bits = min(element.width - (not element.unsigned), 31) if held is None else _bits(held)
+    narrow = isinstance(element, IntegerType) and element.width < 32  # an index is i32
+    bits = _bits(held) if held is not None else element.width - (not element.unsigned) if narrow else 31
     return widened(rw, op.exponent), bits
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from transload.api import lower, run
 from transload.ir import F32, TensorType, element_type_of
+from transload.ir.types import IndexType
 from transload.testing import build_module
 
 from tests.plugins.tosa.lowering.ops.conftest import check
@@ -83,6 +84,16 @@ def test_powers_by_a_constant(exponent: int) -> None:
     module = build_module(types, lambda rw, x: rw.emit("top.Pow", x, rw.constant(np.array(exponent, np.uint8))))
     lowered = check(module, [x], official=False)
     assert len(list(lowered.ops())) < 40
+
+
+@pytest.mark.parametrize("name", ["Add", "Sub", "Mul", "Max", "Min", "Pow", "FloorDiv", "FloorMod", "TruncMod"])
+def test_two_subscripts(name: str) -> None:
+    """What is of the machine's size has 32 bits in TOSA; exponents that are subscripts ended in an AttributeError."""
+    types = [TensorType((4,), IndexType())] * 2
+    module = build_module(types, lambda rw, *values: rw.emit(f"top.{name}", *values))
+    given = {f"x{i}": np.array(numbers, np.int64) for i, numbers in enumerate([[0, 1, 3, 7], [1, 5, 2, 3]])}
+    (wanted,), (found,) = run(module, given).values(), run(lower(module, "tosa", int64="assumed"), given).values()
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32])
