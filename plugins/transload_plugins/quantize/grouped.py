@@ -9,11 +9,10 @@ stand for are summed in floats.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from transload.errors import UsageError
-from transload.ir import Module, Value
+from transload.ir import Module, Op, Value
 from transload.ir.build import Builder
 from transload.ir.verify import verify
 from transload.options import typed
@@ -24,12 +23,13 @@ from .asked import check_asked, keywords_of, need_known
 from .calibration import Calibration, calibrate
 from .costly import Layer, costly
 from .effort import EFFORT
+from .fills import has_far_numbers, without_far_numbers
 from .groups import rule_of
 from .measure import Sample, some_of
 from .names import with_our_names
 from .observe import observed
 from .requantize import begun
-from .run import by_scheme, quantized
+from .run import CORRECTED, by_scheme, quantized
 from .scheme import SCHEMES
 from .thresholds import Range
 from .weight_only import WeightScheme, by_weights, weight_options
@@ -57,11 +57,17 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
     calibration, method, islands, rounds = (options.pop(name, None) for name in OF_ACTIVATIONS)
     if samples is None and calibration is None:
         raise UsageError("the ranges of activations are not known", hint="--data SAMPLES, or --table FILE; w4a16 needs neither")
-    module = begun(module)
+    module, calibration = begun(module), Calibration.of(calibration)
     check_asked(module, islands or "mixed", rounds, True, calibration is not None and method)
+    if calibration is not None:
+        module = without_far_numbers(module, table=with_our_names(calibration, observed(module)).ranges)
+    elif samples is not None and has_far_numbers(module):
+        some, samples = some_of(samples, CORRECTED)
+        module = without_far_numbers(module, some)
     made = IN_GROUPS(module, samples, **options)
-    ranges = _ranges(made.module, samples, calibration, method)
-    before = _rounded(made.module, made.report["weights"]["shared"], ranges, HALVES.get(str(rounds), "HalfAwayFromZero"))
+    layers = _layers(made.module, made.report["weights"]["shared"])
+    ranges = _ranges(made.module, samples, calibration, method, layers)
+    before = _rounded(made.module, layers, ranges, HALVES.get(str(rounds), "HalfAwayFromZero"))
     kept = costly(made.module, before, some_of(samples, SEARCHED)[0]) if samples is not None and islands != "none" else {}
     for name in kept:
         for op, index, value in before[name]:
@@ -72,38 +78,48 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
     return Quantized(made.module, {**(made.floats or {}), **kept}, report, made.source)
 
 
-def _ranges(
-    module: Module, samples: Iterable[Sample] | None, calibration: Calibration | str | Path | None, method: str | None,
-) -> Mapping[str, Range]:
-    calibration = Calibration.of(calibration)
-    if calibration is not None:
-        return with_our_names(calibration, observed(module)).kept(SCHEME.symmetric)
-    assert samples is not None
-    return calibrate(module, samples, method or "mse", symmetric=SCHEME.symmetric).kept(SCHEME.symmetric)
-
-
-def _rounded(module: Module, layers: Collection[str], ranges: Mapping[str, Range], round_mode: str) -> dict[str, Layer]:
-    """Have layers, by what they compute, multiply their weights by numbers of 8 bits; what these were before.
-
-    Raises `UsageError` where a table lacks the range of one.
-    """
+def _layers(module: Module, layers: Collection[str]) -> dict[str, tuple[str, Op, int]]:
+    """Of layers, by what they compute, the name of what they multiply their weights by, and where it is."""
     named = observed(module)
     names = {value: name for name, value in named.items()}
-    made: dict[Value, Value] = {}
-    before: dict[str, Layer] = {}
+    found = {}
     for layer in layers:
         op = named[layer].op
         rule = rule_of(op) if op is not None else None
-        if op is None or rule is None or rule.weights is None or op.operands[1 - rule.weights] not in names:
-            continue  # integers do not hold what it takes
-        index = 1 - rule.weights
+        if op is not None and rule is not None and rule.weights is not None and op.operands[1 - rule.weights] in names:
+            found[layer] = names[op.operands[1 - rule.weights]], op, 1 - rule.weights  # integers do not hold what others take
+    return found
+
+
+def _ranges(
+    module: Module, samples: Iterable[Sample] | None, calibration: Calibration | None, method: str | None,
+    layers: Mapping[str, tuple[str, Op, int]],
+) -> Mapping[str, Range]:
+    """Those of a table, or measured: of what layers multiply, as all else stays as it is, and may be infinite."""
+    if calibration is not None:
+        return with_our_names(calibration, observed(module)).kept(SCHEME.symmetric)
+    assert samples is not None
+    floats = observed(module).keys() - {name for name, _, _ in layers.values()}
+    return calibrate(module, samples, method or "mse", symmetric=SCHEME.symmetric, floats=floats).kept(SCHEME.symmetric)
+
+
+def _rounded(
+    module: Module, layers: Mapping[str, tuple[str, Op, int]], ranges: Mapping[str, Range], round_mode: str,
+) -> dict[str, Layer]:
+    """Have layers multiply their weights by numbers of 8 bits; what these were before.
+
+    Raises `UsageError` where a table lacks the range of one.
+    """
+    made: dict[Value, Value] = {}
+    before: dict[str, Layer] = {}
+    for layer, (name, op, index) in layers.items():
         value = op.operands[index]
-        if names[value] not in ranges:
-            raise UsageError(f"the calibration lacks {names[value]!r}", hint="calibrate the module that is quantized")
+        if name not in ranges:
+            raise UsageError(f"the calibration lacks {name!r}", hint="calibrate the module that is quantized")
         if value not in made:
             first = value.op.next if value.op is not None else next(iter(module.body_of_main))
-            build = Builder(module.body_of_main, before=first, location=f"{names[value]}/{SCHEME.name}")
-            integers = build.emit("top.Cast", value, element=SCHEME.activation_type(ranges[names[value]]), round_mode=round_mode)
+            build = Builder(module.body_of_main, before=first, location=f"{name}/{SCHEME.name}")
+            integers = build.emit("top.Cast", value, element=SCHEME.activation_type(ranges[name]), round_mode=round_mode)
             made[value] = build.emit("top.Cast", integers, element=value.element)
         op.set_operand(index, made[value])
         before[layer] = [(op, index, value)]

@@ -27,7 +27,7 @@ from .borders import Which, integers_at
 from .groups import Groups, rule_of
 from .observe import observed
 from .rules import Rule
-from .scheme import Scheme, held_as, real, stored
+from .scheme import Scheme, held_as, need_finite, real, stored
 from .sums import summed
 from .thresholds import Fixed, Range
 
@@ -37,6 +37,8 @@ ROOM = 1.5
 """How much farther than on the samples a tensor of 16 bits may reach: their steps are fine enough, and what saturates is lost."""
 GREATEST_BIAS = 2.0**30
 """In steps of the products: half of what 32 bits hold."""
+DEAD_BIAS = 2.0**20
+"""The same of a channel whose weights are all zero: fine enough for any result, and its multiplier is none that kernels lack."""
 
 
 def quantize_module(
@@ -253,23 +255,28 @@ class _Quantizing:
         numbers = self.weights.get(op.results[0], dense.numpy()).astype(np.float64)
         build = Builder(op.parent, before=op, location=op.operands[rule.weights].name)  # type: ignore[arg-type]
         type_ = self.scheme.of_sums(summed(op)).weight_type(numbers, rule.channels(op))
-        op.set_operand(rule.weights, self._constant(build, numbers, self._with_room(type_, op, rule)))
+        op.set_operand(rule.weights, self._constant(build, numbers, self._with_room(type_, numbers, op, rule)))
         return op.operands[rule.weights]
 
-    def _with_room(self, type_: QuantType, op: Op, rule: Rule) -> QuantType:
+    def _with_room(self, type_: QuantType, weights: np.ndarray, op: Op, rule: Rule) -> QuantType:
         """The type of weights in which the bias, in steps of the products, leaves their sums room in 32 bits.
 
-        Weights that are all but zero have steps so small that it would not: a channel that says but its bias.
+        Weights that are all but zero have steps so small that it would not: a channel that says but its bias. Of weights that are
+        zero throughout a step may be any, and is one that leaves the bias `DEAD_BIAS` steps.
         """
         bias = constant_of(op.operands[rule.bias]) if rule.bias is not None and len(op.operands) > rule.bias else None
         activations = op.operands[0].quant
         if bias is None or activations is None or not activations.per_tensor:
             return type_
-        least = np.abs(bias.numpy().astype(np.float64).ravel()) / (activations.scale * GREATEST_BIAS)
+        numbers, made = bias.numpy().astype(np.float64).ravel(), op.results[0].name or op.name
+        need_finite(numbers, f"the bias of {made}", made)
+        least = np.abs(numbers) / (activations.scale * GREATEST_BIAS)
         least = least if least.size == len(type_.scales) else np.full(len(type_.scales), least.max(initial=0.0))
+        dead = ~np.any(np.moveaxis(weights, type_.axis or 0, 0).reshape(len(type_.scales), -1), axis=1)
+        least = np.where(dead, least * (GREATEST_BIAS / DEAD_BIAS), least)
         roomy = type_.replace(scales=tuple(
-            held if held >= needed else self.scheme.rounded(needed)
-            for held, needed in zip(type_.scales, least.tolist(), strict=True)))
+            held if held >= needed and not is_dead else self.scheme.rounded(needed)
+            for held, needed, is_dead in zip(type_.scales, least.tolist(), dead, strict=True)))
         return self.scheme.fitted(roomy, activations.scale)
 
     def _bias(self, op: Op, rule: Rule) -> None:

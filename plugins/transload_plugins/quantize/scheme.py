@@ -32,7 +32,7 @@ from transload.ir import (
 
 from .thresholds import Fixed, Range
 
-__all__ = ["FEW", "SCHEMES", "SHARES", "Scheme", "held_as", "real", "stored"]
+__all__ = ["FEW", "SCHEMES", "SHARES", "Scheme", "held_as", "need_finite", "real", "stored"]
 
 SMALLEST_SCALE = float(np.finfo(np.float32).tiny) * 2.0 ** 24
 """Below it the product of two scales is no normal float32."""
@@ -65,11 +65,15 @@ class Scheme:
     number in some 100,000 is another one."""
 
     def activation_type(self, kept: Range) -> QuantType:
-        """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it."""
+        """The type of a tensor whose numbers lie in a range; numbers outside saturate. Zero is always a number of it.
+
+        What was zero on all samples is taken to reach to one: biases of layers that multiply it have steps of its scale.
+        """
         has_steps = kept[1] - kept[0] >= SMALLEST_SCALE * 2**self.activations.width  # a clip to nothing has none
         if isinstance(kept, Fixed) and has_steps and (self.activations.width > 8 or not self.symmetric):
             return self._fixed_type(kept)
         low, high = min(kept[0], 0.0), max(kept[1], 0.0)
+        high = high if low or high else 1.0
         least, greatest = self.activations.range
         if self.symmetric:
             scale = self.rounded(max(-low, high) / greatest)
@@ -120,9 +124,7 @@ class Scheme:
 
         Raises `UsageError` where one of them is none, or infinite.
         """
-        if not np.isfinite(numbers).all():
-            raise UsageError("a constant of the model holds infinities, or what are no numbers, and integers have neither",
-                             hint="keep the tensors that are made with it as floats: --floats NAME")
+        need_finite(numbers, "a constant of the model")
         return self.activation_type((float(numbers.min(initial=0.0)), float(numbers.max(initial=0.0))))
 
     def slope_type(self, numbers: NDArray[np.floating]) -> QuantType:
@@ -159,6 +161,13 @@ class Scheme:
         if self.power_of_two:
             return 2.0 ** math.ceil(math.log2(scale))
         return float(np.float32(max(scale, SMALLEST_SCALE)))
+
+
+def need_finite(numbers: NDArray[np.floating], what: str, floats: str = "NAME") -> None:
+    """Raise `UsageError` where a number to be made an integer is none, or infinite; `floats` is what is made with them."""
+    if not np.isfinite(numbers).all():
+        raise UsageError(f"{what} holds infinities, or what are no numbers, and integers have neither",
+                         hint=f"keep the tensors that are made with it as floats: --floats {floats}")
 
 
 def _shares(rows: NDArray[np.floating], farthest: NDArray[np.floating], greatest: int) -> NDArray[np.float64]:
