@@ -66,7 +66,7 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     model = made_of.model.format(dialect=dialect)
     words = {
         "name": name, "package": package, "dialect": dialect, "description": made_of.description, "version": __version__,
-        "Class": "".join(word.capitalize() for word in dialect.split("_")), "module": made_of.module,
+        "Class": _class_of(dialect), "module": made_of.module,
         "try_it": made_of.try_it.format(dialect=dialect), "of_model": _OF_MODEL.format(model=model) if model else "",
     }
     templates = resources.files("transload") / "templates"
@@ -95,9 +95,13 @@ def make_plugin(name: str, kind: str, parent: str | Path = ".") -> Path:
     return directory
 
 
+def _class_of(dialect: str) -> str:
+    return "".join(word.capitalize() for word in dialect.split("_"))
+
+
 def _taken(name: str, package: str, dialect: str) -> str:
     """Who has a name already that the package, its entry point or what it registers would have; '' where nobody does."""
-    if iskeyword(package) or iskeyword(dialect):
+    if any(map(iskeyword, (package, dialect, _class_of(dialect)))):
         return f"{dialect} is a word of Python's"
     own = host()
     if (plugin := next((each for each in own.plugins if each.name == name), None)) is not None:

@@ -75,9 +75,9 @@ def test_names_that_no_package_can_have_are_refused(name, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("class", "a word of Python's"), ("transload-class", "a word of Python's"), ("numpy", "a module numpy"),
-    ("transload", "a module transload"), ("tflite", "plugin 'tflite' .* has it"), ("top", "a dialect of this name"),
-    ("ethos-u85-256", ""), ("stablehlo", "plugin 'stablehlo'")])
+    ("class", "a word of Python's"), ("true", "a word of Python's"), ("transload-class", "a word of Python's"),
+    ("numpy", "a module numpy"), ("transload", "a module transload"), ("tflite", "plugin 'tflite' .* has it"),
+    ("top", "a dialect of this name"), ("ethos-u85-256", ""), ("stablehlo", "plugin 'stablehlo'")])
 def test_names_that_somebody_has_are_refused(name, why, tmp_path):
     """A package that could not be imported, or whose plugin, dialect or target stood behind another's."""
     if not why:

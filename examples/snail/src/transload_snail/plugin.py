@@ -8,7 +8,7 @@ from transload import DialectSpec, Facts, KernelTable, RewriteTable, hookimpl
 from transload.ir.declare import FLOAT_TENSOR, DeclaredOp, Dialect, operand, result
 from transload_targets.tensor_processor.cycles.rules import elementwise as cycles_of_elements
 from transload_targets.tensor_processor.dialect.kernels import execute
-from transload_targets.tensor_processor.lowering.common import need
+from transload_targets.tensor_processor.lowering.common import has, need
 from transload_targets.tensor_processor.regions.rules import elementwise as same_part
 from transload_targets.tensor_processor.target import TensorProcessor
 
@@ -35,6 +35,8 @@ def softsign(x: np.ndarray, *, dtype: str) -> np.ndarray:
 
 @LOWERING("top.Softsign")
 def lower(op, rw):
+    if not has(rw, "snail.softsign"):
+        return None  # another chip, for which another rule may be there
     need(rw, "snail.softsign", op.input)
     return rw.emit("snail.softsign", op.input)
 

@@ -14,7 +14,8 @@ from transload_hub.scales import activation_bounds
 from ..chip import Chip
 
 __all__ = [
-    "activation", "bounds_of", "chip_of", "dtype_of_value", "need", "permute", "quantized", "reshape", "same_numbers", "static",
+    "activation", "bounds_of", "chip_of", "dtype_of_value", "has", "need", "permute", "quantized", "reshape", "same_numbers",
+    "static",
 ]
 
 
@@ -41,6 +42,11 @@ def dtype_of_value(value: Value) -> str:
     if not isinstance(stored, FloatType | IntegerType):
         raise Unsupported(f"{value.type} holds no numbers")
     return str(dtype_of(stored))
+
+
+def has(rw: Rewriter, operation: str) -> bool:
+    """Whether the chip has an operation, on elements of any type: rules of a plugin are asked about other plugins' chips, too."""
+    return operation in chip_of(rw).operations
 
 
 def need(rw: Rewriter, operation: str, *values: Value) -> None:
