@@ -57,6 +57,8 @@ OURS = (TransloadError, KeyboardInterrupt)
 else, and what is no fault of its."""
 _IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Packages of Python that import others: no plugin has a line there."""
+_OF_NO_FILE = (ConnectionError, TimeoutError, ChildProcessError, ProcessLookupError)
+"""What the system says of others than files, though it is an `OSError`."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)
@@ -422,7 +424,7 @@ class Guarded:
         except BuildError as error:  # nobody but who builds can be wrong
             raise failure(self.plugin, self.place, error) from error
         except FOREIGN as error:
-            if goes_through(error, self.plugin) or is_a(error, self.lets):
+            if goes_through(error, self.plugin) or self._is_let(error):
                 raise
             raise failure(self.plugin, self.place, error) from error
         if wrong is not None:
@@ -435,6 +437,10 @@ class Guarded:
         if isinstance(outcome, Mapping):
             return {name: GuardedObject(each, self.plugin, self.place, **made) for name, each in outcome.items()}
         return GuardedObject(outcome, self.plugin, self.place, **made)
+
+    def _is_let(self, error: BaseException) -> bool:
+        """Whether it goes through to the caller: of the system's errors, those that may be about a file."""
+        return is_a(error, self.lets) and not (OSError in self.lets and is_a(error, _OF_NO_FILE))
 
     def __repr__(self) -> str:
         return f"<{self.place} of {self.plugin}: {self.function!r}>"

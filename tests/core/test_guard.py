@@ -387,6 +387,17 @@ def test_what_a_disk_does_to_a_writer_is_no_defect_of_the_plugin() -> None:
     assert type(caught.value) is TransloadError
 
 
+@pytest.mark.parametrize("raised", [ConnectionRefusedError(111, "refused"), TimeoutError("timed out"), ChildProcessError()])
+def test_what_is_no_files_is_the_plugins(raised: OSError) -> None:
+    """A licence server that was not there was told as a disk that could not be written."""
+    def write(module: Any, path: Any) -> None:
+        raise raised
+
+    there = acme(writers=[Writer("acme", "acme", (".acme",), write)])
+    with Context(there).bind(), pytest.raises(PluginFailure, match=type(raised).__name__):
+        transload.save(new_module(), "model.acme")
+
+
 def test_ctrl_c_goes_through() -> None:
     def read(source: Any, inputs: Any) -> Any:
         raise KeyboardInterrupt

@@ -28,7 +28,7 @@ from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
-from .scaling import write_scaled_sizes
+from .other_sizes import write_other_sizes
 from .shapes import fix_input_shapes, write_sizes
 from .tensors import TensorReader
 from .types import value_type
@@ -308,8 +308,8 @@ def _fits(model: Any, shapes: Mapping[str, tuple[int, ...]]) -> bool:
         return False
 
 
-_MOST_SCALED = 16
-"""How often shapes are inferred anew, as many as are scaled behind each other to sizes that inference finds otherwise."""
+_MOST_OTHER = 16
+"""How often shapes are inferred anew: as many as there are behind each other of sizes that inference finds otherwise."""
 
 
 def _inferred(model: Any) -> Any:
@@ -329,8 +329,8 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     notes: tuple[str, ...] = ()
     try:  # inference is a help, not a condition: legalization infers for itself
         known, own = _inferred(model), set[str]()
-        for _ in range(_MOST_SCALED):
-            if not write_scaled_sizes(model, known, own):
+        for _ in range(_MOST_OTHER):
+            if not write_other_sizes(model, known, own):
                 break
             known = _inferred(model)
         model = known

@@ -13,6 +13,7 @@ from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import Window, counted, need_place
 
+from ..other_sizes import windows_of
 from .convolution import ones_filter, read_window, spatial_sizes
 from .table import OnnxTable, attr, cast, constant_ints, first_of, flag, need, need_attr, operand, reshape, shape_of, splat
 
@@ -32,11 +33,8 @@ def pooling_window(op: Op, value: Value) -> tuple[Window, tuple[int, ...]]:
         free = size + begin + end - window.extent(i)
         if free < 0 and not flag(op, "ceil_mode", 0):
             raise Unsupported(f"a window of {window.extent(i)} does not fit into {size} padded by {begin} and {end}")
-        count = free // window.strides[i] + 1
-        if flag(op, "ceil_mode", 0) and attr(op, "auto_pad", "NOTSET") in ("NOTSET", ""):
-            count = -(-free // window.strides[i]) + 1
-            if (count - 1) * window.strides[i] >= size + begin:  # a window that would begin in the padding at the end
-                count -= 1
+        ceil = flag(op, "ceil_mode", 0) and attr(op, "auto_pad", "NOTSET") in ("NOTSET", "")
+        count = windows_of(free, window.strides[i], size + begin, ceil)
         beyond.append(max((count - 1) * window.strides[i] - free, 0))
     return window, tuple(beyond)
 

@@ -15,7 +15,7 @@ from transload_hub import tables
 from transload_hub.build import counted
 from transload_hub.kernels.resize import nearest
 
-from ..scaling import scaled_sizes
+from ..other_sizes import scaled_sizes
 from .table import OnnxTable, attr, axes_of, choice, constant_ints, flag, need, operand, opset, permute, reshape, shape_of
 
 TABLE = OnnxTable()

@@ -1,0 +1,30 @@
+"""Sizes that ONNX's own inference finds otherwise than the operators say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transload
+
+from tests.support.onnx_models import make_model, node
+
+
+@pytest.mark.parametrize(("operator", "outputs"), [("MaxPool", ["p", "i"]), ("AveragePool", ["p"]), ("LpPool", ["p"])])
+def test_no_window_begins_in_the_padding_at_the_end(operator: str, outputs: list[str], tmp_path: Path) -> None:
+    """Inference counts it, by `ceil_mode`: a model that was written in its own format again had outputs of other sizes than its
+    operators, and was refused."""
+    pytest.importorskip("onnxruntime")
+    window = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1], "ceil_mode": 1}
+    image = np.random.default_rng(0).normal(size=(1, 2, 7, 6)).astype(np.float32)
+    nodes = [node(operator, ["x"], outputs, **window), node("Relu", ["p"], ["r"]),
+             node(operator, ["r"], ["y"], kernel_shape=[2, 2], strides=[2, 2], pads=[0, 1, 0, 1], ceil_mode=1)]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": image}, [*outputs[1:], "y"], opset=19).SerializeToString())
+    module = transload.load(file)
+    assert [type_.shape for type_ in module.outputs.values()] == [*([(1, 2, 4, 3)] if outputs[1:] else []), (1, 2, 2, 2)]
+    for target in ("onnx", "tosa"):
+        found = transload.convert(file, target, tmp_path / target).verification
+        assert found is not None and found.passed, found
