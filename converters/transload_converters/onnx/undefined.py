@@ -10,7 +10,7 @@ import numpy as np
 from transload.ir import IntegerType, Module, Op
 from transload_hub.far import greatest, is_counted, is_power_beyond, is_whole_power, looked_at
 
-from .undefined_ops import UNDEFINED
+from .undefined_ops import UNDEFINED, hides_what_a_mask_says
 
 __all__ = ["undefined"]
 
@@ -92,6 +92,9 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
     """Why onnxruntime's results cannot be compared on these inputs; nothing where they can."""
     ops = list(source.walk())
     told = [(_named(filter(holds, ops)), why) for holds, why in UNDEFINED]
+    if any(array.dtype.kind == "f" and not (array < np.inf).all() for array in map(np.asarray, inputs.values())):
+        told.append((_named(filter(hides_what_a_mask_says, ops)), "onnxruntime does not look at what a mask holds "
+                     "where is_causal hides it, also at NaN or infinity, which ONNX adds"))
     there = list(hub.walk()) if hub is not None else []
     looks = {op: (beyond, why) for kind, beyond, why in _MET for op in there if kind(op)}
     if hub is not None and looks:

@@ -15,7 +15,7 @@ from transload.ir.build import constant_of
 
 from .legalize.table import opset
 
-__all__ = ["UNDEFINED"]
+__all__ = ["UNDEFINED", "hides_what_a_mask_says"]
 
 _RANDOM = frozenset(f"onnx.{name}" for name in (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"))
@@ -42,6 +42,13 @@ def _is_updated_in_place(op: Op) -> bool:
     if op.name != "onnx.BatchNormalization" or not op.attribute("training_mode"):
         return False
     return any(len(value.uses) > 1 for value in op.operands[3:5])
+
+
+def hides_what_a_mask_says(op: Op) -> bool:
+    """Whether it is an Attention that adds a mask of floats and hides what comes later as well."""
+    if op.name != "onnx.Attention" or not op.attribute("is_causal") or len(op.operands) < 4:
+        return False
+    return _is_there(op.operands[3]) and op.operands[3].is_float
 
 
 def _is_there(value: Value) -> bool:
