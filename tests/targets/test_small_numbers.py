@@ -43,6 +43,11 @@ COMPOSED: dict[str, tuple[str, dict[str, Any], Function]] = {
     "Softsign": ("Softsign", {}, lambda x: x / (1 + np.abs(x))),
     "Tan": ("Tan", {}, np.tan),
     "Atan": ("Atan", {}, np.arctan),
+    "Asin": ("Asin", {}, np.arcsin),
+    "Acos": ("Acos", {}, np.arccos),
+    "Asinh": ("Asinh", {}, np.arcsinh),
+    "Acosh": ("Acosh", {}, np.arccosh),
+    "Atanh": ("Atanh", {}, np.arctanh),
 }
 """Ops of the hub, their attributes, and what they are in float64."""
 

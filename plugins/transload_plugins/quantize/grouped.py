@@ -57,8 +57,9 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
     calibration, method, islands, rounds = (options.pop(name, None) for name in OF_ACTIVATIONS)
     if samples is None and calibration is None:
         raise UsageError("the ranges of activations are not known", hint="--data SAMPLES, or --table FILE; w4a16 needs neither")
-    module, calibration = begun(module), Calibration.of(calibration)
+    module = begun(module)
     check_asked(module, islands or "mixed", rounds, True, calibration is not None and method)
+    calibration = Calibration.of(calibration)
     if calibration is not None:
         module = without_far_numbers(module, table=with_our_names(calibration, observed(module)).ranges)
     elif samples is not None and has_far_numbers(module):

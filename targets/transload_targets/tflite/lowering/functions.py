@@ -117,3 +117,70 @@ def erf(op: Unary, rw: Rewriter) -> Value | None:
     series = _add(rw, emit(rw, "mul", _add(rw, _mul(rw, squared, 0.1), -1 / 3), squared, like=x), 1.0)
     line = _mul(rw, x, 2.0 / math.sqrt(math.pi))
     return emit(rw, "select_v2", near, emit(rw, "mul", line, series, like=x), far, like=op.output)
+
+
+def _rest_of_one(rw: Rewriter, x: Value) -> Value:
+    """`sqrt((1 - x) (1 + x))`, NaN beyond 1: of a sine the cosine, and the other way round."""
+    product = emit(rw, "mul", _add(rw, _mul(rw, x, -1.0), 1.0), _add(rw, x, 1.0), like=x)
+    return emit(rw, "sqrt", product, like=x)
+
+
+@TABLE("top.Asin")
+def asin(op: Unary, rw: Rewriter) -> Value | None:
+    """The angle whose sine is x and whose cosine is what is left."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "atan2", op.input, _rest_of_one(rw, op.input), like=op.output)
+
+
+@TABLE("top.Acos")
+def acos(op: Unary, rw: Rewriter) -> Value | None:
+    """The angle whose cosine is x and whose sine is what is left."""
+    if quantized_result(op) is not None:
+        return None
+    return emit(rw, "atan2", _rest_of_one(rw, op.input), op.input, like=op.output)
+
+
+def _whole_log1p(rw: Rewriter, x: Value) -> Value:
+    """`log(1 + x)` of numbers from 0 on."""
+    near, far = _log1p(rw, x)
+    return emit(rw, "select_v2", _is_within(rw, x, 0.5), near, far, like=x)
+
+
+def _far_log(rw: Rewriter, x: Value, near: Value) -> Value:
+    """`log x + log 2` where the square of x may overflow, and what is `near` elsewhere; x is not below 0."""
+    far = _add(rw, emit(rw, "log", x, like=x), math.log(2))
+    return emit(rw, "select_v2", _is_within(rw, x, 1e9), near, far, like=x)
+
+
+@TABLE("top.Asinh")
+def asinh(op: Unary, rw: Rewriter) -> Value | None:
+    """`log(1 + (|x| + x^2 / (1 + sqrt(x^2 + 1))))` with the sign of x."""
+    if quantized_result(op) is not None:
+        return None
+    size = emit(rw, "abs", op.input, like=op.input)
+    squared = emit(rw, "mul", size, size, like=size)
+    root = _add(rw, emit(rw, "sqrt", _add(rw, squared, 1.0), like=size), 1.0)
+    near = _whole_log1p(rw, emit(rw, "add", size, emit(rw, "div", squared, root, like=size), like=size))
+    return negative_where_negative(rw, _far_log(rw, size, near), op.input, like=op.output)
+
+
+@TABLE("top.Acosh")
+def acosh(op: Unary, rw: Rewriter) -> Value | None:
+    """`log(1 + (t + sqrt(t) sqrt(t + 2)))` with `t = x - 1`, NaN where that is below 0."""
+    if quantized_result(op) is not None:
+        return None
+    t = _add(rw, op.input, -1.0)
+    roots = emit(rw, "mul", emit(rw, "sqrt", t, like=t), emit(rw, "sqrt", _add(rw, t, 2.0), like=t), like=t)
+    return _far_log(rw, op.input, _whole_log1p(rw, emit(rw, "add", t, roots, like=t)))
+
+
+@TABLE("top.Atanh")
+def atanh(op: Unary, rw: Rewriter) -> Value | None:
+    """`log(1 + 2|x| / (1 - |x|)) / 2` with the sign of x."""
+    if quantized_result(op) is not None:
+        return None
+    size = emit(rw, "abs", op.input, like=op.input)
+    ratio = emit(rw, "div", size, _add(rw, _mul(rw, size, -1.0), 1.0), like=size)
+    made = _mul(rw, _whole_log1p(rw, emit(rw, "add", ratio, ratio, like=size)), 0.5)
+    return negative_where_negative(rw, made, op.input, like=op.output)

@@ -119,18 +119,19 @@ def atan(op: Unary, rw: Rewriter) -> Value:
 
 @plain("top.Asin")
 def asin(op: Unary, rw: Rewriter) -> Value:
-    """`atan(x / sqrt((1 - x) (1 + x)))`; at 1 the arc tangent of infinity."""
-    size = unary(rw, "abs", op.input)
+    """`atan(x / sqrt((1 - x) (1 + x)))`; at 1 the arc tangent of infinity. Of floats narrower than f32 in that."""
+    x = cast(rw, op.input, F32)
+    size = unary(rw, "abs", x)
     product = _mul(rw, _add(rw, negate(rw, size), 1.0), _add(rw, size, 1.0))
-    return _signed(rw, op.input, arc_tangent(rw, _mul(rw, size, unary(rw, "rsqrt", product))))
+    return cast(rw, _signed(rw, x, arc_tangent(rw, _mul(rw, size, unary(rw, "rsqrt", product)))), op.input.element)
 
 
 @plain("top.Acos")
 def acos(op: Unary, rw: Rewriter) -> Value:
-    """`2 atan(sqrt((1 - x) / (1 + x)))`, exact near 1; at -1 twice the arc tangent of infinity."""
-    x = op.input
+    """`2 atan(sqrt((1 - x) / (1 + x)))`, exact near 1; at -1 twice the arc tangent of infinity. Narrower floats as in `asin`."""
+    x = cast(rw, op.input, F32)
     ratio = _mul(rw, _add(rw, negate(rw, x), 1.0), unary(rw, "reciprocal", _add(rw, x, 1.0)))
-    return _mul(rw, arc_tangent(rw, square_root(rw, ratio)), 2.0)
+    return cast(rw, _mul(rw, arc_tangent(rw, square_root(rw, ratio)), 2.0), op.input.element)
 
 
 @plain("top.Atan2")
@@ -203,7 +204,8 @@ def acosh(op: Unary, rw: Rewriter) -> Value:
 
 @plain("top.Atanh")
 def atanh(op: Unary, rw: Rewriter) -> Value:
-    """`log(1 + 2|x| / (1 - |x|)) / 2` with the sign of x."""
-    size = unary(rw, "abs", op.input)
+    """`log(1 + 2|x| / (1 - |x|)) / 2` with the sign of x. Of floats narrower than f32 in that."""
+    x = cast(rw, op.input, F32)
+    size = unary(rw, "abs", x)
     ratio = _mul(rw, _add(rw, size, size), unary(rw, "reciprocal", _add(rw, negate(rw, size), 1.0)))
-    return _signed(rw, op.input, _mul(rw, log1p(rw, ratio), 0.5))
+    return cast(rw, _signed(rw, x, _mul(rw, log1p(rw, ratio), 0.5)), op.input.element)
