@@ -74,11 +74,14 @@ def words_of(asked: Layers | str | Path | None) -> tuple[dict[str, str], str]:
 
 
 def floats_of(asked: Floats, module: Module) -> dict[str, str]:
-    """Names of a module's tensors that are to stay float, each with the reason."""
-    if isinstance(asked, Mapping):
-        return dict(asked)
-    names = names_among([asked], observed(module)) if isinstance(asked, str) else asked or ()
-    return dict.fromkeys(names, "as the caller asked")
+    """Names of a module's tensors that are to stay float, each with the reason: those asked for, and, of what one op of the model
+    became several, what these make on the way to a tensor that was asked for."""
+    named = observed(module) if asked else {}
+    if not isinstance(asked, Mapping):
+        names = names_among([asked], named) if isinstance(asked, str) else asked or ()
+        asked = dict.fromkeys(names, "as the caller asked")
+    own = {name: value.op.origin for name, value in named.items() if value.name is None and value.op is not None}
+    return {**asked, **{name: asked[whole] for name, whole in own.items() if whole in asked and name not in asked}}
 
 
 def need_agreement(floats: Collection[str], layers: Layers | str | Path | None) -> None:

@@ -21,6 +21,7 @@ from transload_plugins.quantize.layers import WORDS, floats_of, load_layers, sav
 from .test_islands import far_from_zero
 from tests.support import tosa_reference
 from tests.support.graphs import Graph
+from tests.support.onnx_models import make_model, node
 
 
 def kinds(module: Module) -> dict[str, str]:
@@ -157,3 +158,19 @@ def test_names_with_commas_are_names() -> None:
     module.main.attributes["res_attrs"] = [{NAME: "o,1"}, {NAME: "o,2"}]
     one = transload.quantize(module, "int8", samples, quant_output="o,2", islands="none").outputs
     assert [isinstance(type_.element, QuantType) for type_ in one.values()] == [False, True]
+
+
+def test_an_op_that_is_kept_float_is_so_with_what_it_is_spelled_out_to(tmp_path: Path) -> None:
+    """A hint named it for a sum within it, and its last op alone stayed float."""
+    drawn = np.random.default_rng(0)
+    nodes = [node("Conv", ["x", "v"], ["c"]), node("DeformConv", ["c", "w", "o"], ["d"], kernel_shape=[2, 2]),
+             node("Conv", ["d", "v"], ["y"])]
+    given = {"x": drawn.normal(size=(1, 2, 5, 5)), "o": drawn.normal(size=(1, 8, 4, 4))}
+    held = {"v": drawn.normal(size=(2, 2, 1, 1)), "w": drawn.normal(size=(2, 2, 2, 2))}
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {name: array.astype(np.float32) for name, array in given.items()}, ["y"],
+                                {name: array.astype(np.float32) for name, array in held.items()}, opset=19).SerializeToString())
+    samples = [{name: array.astype(np.float32) for name, array in given.items()}]
+    made = transload.convert(file, "tflite", tmp_path / "out", quantize="int8", data=samples, quantizer_options={"floats": "d"})
+    assert made.verification is not None and made.verification.passed
+    assert {"d", "d#1", "d#2"} <= made.report.quantization.floats.keys()
