@@ -62,14 +62,28 @@ def check_asked(
     need_floats(module)
 
 
-def need_used(polish: bool, rounding: bool, fine: float, islands: str, layers: bool) -> None:
-    """`UsageError` for options of a step that others leave out: nothing is rounded by samples, or no islands are looked for."""
-    if polish and not rounding:
-        raise UsageError("polish looks for better roundings, and weights are rounded to the nearest",
-                         hint="leave out polish, or rounding=false and effort=fast, which leave rounding out")
-    if fine != FINE and (layers or islands == "none"):
-        why = "a table of layers says what each is held in" if layers else "islands=none looks for none"
-        raise UsageError(f"fine says from where on no islands are looked for, and {why}", hint="leave out fine, or that")
+def need_used(
+    *, polish: bool, rounding: bool, fine: float, islands: str, layers: bool, samples: bool, learning: bool, power_of_two: bool,
+) -> None:
+    """`UsageError` for options of a step that others leave out: no islands are looked for, or nothing is rounded or learned."""
+    table = "a table of layers says what each is held in"
+    nowhere = table if layers else "islands=none looks for none" if islands == "none" else "" if samples else (
+        "they are looked for on samples, of which there is none")
+    idle = (
+        (polish and not rounding, "polish looks for better roundings, and weights are rounded to the nearest",
+         "leave out polish, or rounding=false and effort=fast, which leave rounding out"),
+        (polish and not samples, "polish looks for better roundings on samples, and there is none",
+         "leave out polish, or --data PATH"),
+        (fine != FINE and bool(nowhere), f"fine says from where on no islands are looked for, and {nowhere}",
+         "leave out fine, or that" if layers or islands == "none" else "leave out fine, or --data PATH"),
+        (layers and islands not in ("mixed", "none"), f"islands={islands} says what layers may become, and {table}",
+         "leave out one of them"),
+        (learning and power_of_two, "scales are learned, and those that are powers of two are not",
+         "leave out learning, or power_of_two"),
+    )
+    for holds, why, hint in idle:
+        if holds:
+            raise UsageError(why, hint=hint)
 
 
 def need_floats(module: Module) -> None:

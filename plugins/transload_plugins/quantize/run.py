@@ -109,7 +109,8 @@ def quantized(
     held, form = (islands, islands.form) if isinstance(islands, Held) else (None, islands)
     check_asked(module, form, rounds, calibration is not None or samples is not None, calibration is not None and method, fine)
     check_learning(learning, samples is not None, calibration is not None, resume)
-    need_used(polish, rounding, fine, form, layers is not None)
+    need_used(polish=polish, rounding=rounding, fine=fine, islands=form if held is None else "mixed", layers=layers is not None,
+              samples=samples is not None, learning=learning, power_of_two=scheme.power_of_two)
     module = _written_out(module)
     kept, wide = _said(module, scheme, floats, layers)
     calibration = Calibration.of(calibration)

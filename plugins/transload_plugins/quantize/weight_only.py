@@ -95,6 +95,11 @@ def weights_quantized(
         raise UsageError(f"groups of {q_group_size} weights cannot be", hint="a size, or 0 for one scale an output channel")
     if few < 0:
         raise UsageError(f"no sum has fewer than {few} products", hint="few=0: none gets 8 bits for its sums")
+    if scaling and (samples is None or not rounding):
+        why = "there are no samples" if samples is None else "weights are rounded to the nearest"
+        raise UsageError(f"scaling multiplies weights where samples say that rounding loses less by it, and {why}",
+                         hint="leave out scaling, or --data PATH" if samples is None else
+                         "leave out scaling, or rounding=false and effort=fast, which leave rounding out")
     scheme = replace(scheme, group=scheme.group if q_group_size is None else q_group_size,
                      asymmetric=scheme.asymmetric if asymmetric is None else asymmetric)
     result = module.clone()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import transload
+from transload.errors import ConversionError
 
 from tests.support.onnx_models import make_model, node
 
@@ -28,3 +29,14 @@ def test_no_window_begins_in_the_padding_at_the_end(operator: str, outputs: list
     for target in ("onnx", "tosa"):
         found = transload.convert(file, target, tmp_path / target).verification
         assert found is not None and found.passed, found
+
+
+@pytest.mark.parametrize("outputs", [["y"], ["y", "i"]])
+def test_padding_below_zero_is_refused(outputs: list[str], tmp_path: Path) -> None:
+    """With places asked for it ended in numpy's ValueError; onnxruntime refuses it, too."""
+    model = make_model([node("MaxPool", ["x"], outputs, kernel_shape=[2, 2], pads=[0, -1, 0, 0])],
+                       {"x": np.zeros((1, 1, 5, 5), np.float32)}, outputs)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(model.SerializeToString())
+    with pytest.raises(ConversionError, match="none is below 0"):
+        transload.lower(transload.load(file), "top")

@@ -253,12 +253,24 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
     ({"fine": 90, "islands": "none"}, "fine says .* and islands=none looks for none"),
     ({"fine": 90, "effort": "fast"}, "fine says .* and islands=none looks for none"),
     ({"fine": 90, "layers": {"conv1": "F32"}}, "fine says .* and a table of layers says"),
+    ({"islands": "float", "layers": {"conv1": "F32"}}, "islands=float says .* and a table of layers says"),
+    ({"learning": True, "power_of_two": True}, "powers of two are not"),
+    ({"polish": True, "table": True}, "polish looks .* on samples, and there is none"),
+    ({"fine": 90, "table": True}, "fine says .* on samples, of which there is none"),
+    ({"scheme": "w4a16", "scaling": True, "rounding": False}, "scaling multiplies .* rounded to the nearest"),
+    ({"scheme": "w8a16", "scaling": True, "effort": "fast"}, "scaling multiplies .* rounded to the nearest"),
+    ({"scheme": "w4a16", "scaling": True, "table": None}, "scaling multiplies .* no samples"),
+    ({"scheme": "w4a8", "q_group_size": 8, "islands": "int16"}, "has no 16 bits"),
 ])
 def test_options_of_a_step_that_is_left_out_are_refused(
     options: dict[str, Any], why: str, hub: Module, samples: list[dict[str, np.ndarray]],
 ) -> None:
+    options = dict(options)
+    scheme, given = options.pop("scheme", "int8"), None if "table" in options else samples[:2]
+    if options.pop("table", None):
+        options["calibration"] = calibrate(hub, samples[:2])
     with pytest.raises(UsageError, match=why):
-        transload.quantize(hub, "int8", samples[:2], **options)
+        transload.quantize(hub, scheme, given, **options)
 
 
 def test_tables_may_call_tensors_as_tpu_mlir_does(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:

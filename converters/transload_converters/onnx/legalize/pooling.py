@@ -26,6 +26,8 @@ def pooling_window(op: Op, value: Value) -> tuple[Window, tuple[int, ...]]:
     """The window of a pooling op, and by how much it goes beyond the padding at each end (`ceil_mode`)."""
     sizes = spatial_sizes(value, "pooling")
     window = read_window(op, sizes, need_attr(op, "kernel_shape"))
+    if min(window.pads, default=0) < 0:
+        raise Unsupported(f"pads are {list(window.pads)}, and none is below 0")
     n = len(sizes)
     beyond = []
     for i, size in enumerate(sizes):
