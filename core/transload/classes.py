@@ -7,9 +7,10 @@ from typing import TypeGuard, TypeVar
 __all__ = ["is_a"]
 
 
-E = TypeVar("E", bound=BaseException)
+T = TypeVar("T")
 
 
-def is_a(error: BaseException, classes: type[E] | tuple[type[E], ...]) -> TypeGuard[E]:
-    """Whether an exception is of a class, as `except` sees it: what it says itself, which `isinstance` asks, may be a lie."""
-    return issubclass(type(error), classes)
+def is_a(thing: object, classes: type[T] | tuple[type[T], ...]) -> TypeGuard[T]:
+    """Whether something is of a class, as `except` sees it: what it says itself, which `isinstance` asks, may be a lie, as a
+    mock's is."""
+    return issubclass(type(thing), classes)

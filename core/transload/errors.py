@@ -410,7 +410,8 @@ def unwhole(error: TransloadError | Unsupported) -> str:
             if not hasattr(error, member):
                 return f", without {member}: its __init__ has to call super().__init__()"
             value = getattr(error, member)
-            if not isinstance(value, kind) or (member == "findings" and not all(isinstance(each, Finding) for each in value)):
+            if not isinstance(value, kind) or (member == "findings" and not all(isinstance(each, Finding) for each in value)) or (
+                    member == "exit_code" and not 0 < value < 256):  # 0 says that all is well
                 return f", whose {member} cannot be {written(value):.100}"
         str(error)
     except BaseException as raised:  # a property of its own, whatever it raises

@@ -57,8 +57,9 @@ OURS = (TransloadError, KeyboardInterrupt)
 else, and what is no fault of its."""
 _IMPORTS = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 """Packages of Python that import others: no plugin has a line there."""
-_OF_NO_FILE = (ConnectionError, TimeoutError, ChildProcessError, ProcessLookupError)
-"""What the system says of others than files, though it is an `OSError`."""
+_OF_NO_FILE = (
+    ChildProcessError, ConnectionAbortedError, ConnectionRefusedError, ConnectionResetError, ProcessLookupError, TimeoutError)
+"""What the system says of others than files and pipes, though it is an `OSError`."""
 _END = object()
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _are_shown: ContextVar[bool] = ContextVar("transload.tracebacks", default=False)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import fields
 from numbers import Real
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from .classes import is_a
@@ -101,7 +102,7 @@ LETS: dict[tuple[str, str], tuple[type[BaseException], ...]] = {
 def _no_module(outcome: Any) -> str | None:
     from .ir import Module
 
-    return None if isinstance(outcome, Module) else f"gives {a_kind(outcome)}, where a Module is wanted"
+    return None if is_a(outcome, Module) else f"gives {a_kind(outcome)}, where a Module is wanted"
 
 
 def _no_reason(outcome: Any) -> str | None:
@@ -301,12 +302,12 @@ def _no_change(outcome: Any) -> str | None:
 def _nothing_quantized(outcome: Any) -> str | None:
     from .ir import Module
 
-    if isinstance(outcome, Module):
+    if is_a(outcome, Module):
         return None
-    if not isinstance(outcome, Quantized):
+    if not is_a(outcome, Quantized):
         return f"gives {a_kind(outcome)}, where a Module or a Quantized is wanted"
-    if not isinstance(outcome.module, Module) or not isinstance(outcome.source, Module | None):
-        wrong = outcome.source if isinstance(outcome.module, Module) else outcome.module
+    if not is_a(outcome.module, Module) or not is_a(outcome.source, (Module, NoneType)):
+        wrong = outcome.source if is_a(outcome.module, Module) else outcome.module
         return f"gives a Quantized of {a_kind(wrong)}, where a Module is wanted"
     floats = {} if outcome.floats is None else outcome.floats
     for member, told in (("floats", floats), ("report", outcome.report), ("wide", outcome.wide)):

@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -341,6 +342,8 @@ def test_text_that_names_another_thing_is_blamed_on_the_plugin() -> None:
 @pytest.mark.parametrize(("kind", "item", "ask", "why"), [
     ("readers", Reader("acme", "acme", (".acme",), lambda source, inputs: None), lambda: transload.load(text=b"", format="acme"),
      "gives None, where a Module is wanted"),
+    ("readers", Reader("acme", "acme", (".acme",), lambda source, inputs: Mock(spec=transload.Module)),
+     lambda: transload.load(text=b"", format="acme"), "gives a Mock, where a Module is wanted"),
     ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "emit": lambda self, *a: None})(),
      lambda: transload.convert(module_of("tosa.abs"), "acme", "never", verify=False), "gives None, where an Emitted is wanted"),
     ("targets", type("T", (Target,), {"name": "acme", "accepts": ("tosa",), "check": lambda self, *a: 7, "emit": boom})(),

@@ -189,6 +189,19 @@ def test_errors_that_are_made_of_other_things_than_text(tmp_path: Path, capsys: 
         assert said in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.parametrize("code", [0, -1, 256])
+def test_no_error_says_that_all_is_well(code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What ends a command with an error ended it with exit code 0, where the error's class said so."""
+    (tmp_path / "m.zz").write_text("x")
+
+    def read(source: Any, inputs: Any) -> None:
+        raise type("Fine", (TransloadError,), {"exit_code": code})("nothing is wrong")
+
+    with strangers(readers=[Reader("zz", "top", (".zz",), read)]).bind():
+        assert run(["inspect", str(tmp_path / "m.zz")]) == 3
+    assert f"whose exit_code cannot be {code}" in " ".join(capsys.readouterr().err.split())
+
+
 @pytest.mark.parametrize("run", [without_terminator, without_functions])
 def test_passes(run: Any, tmp_path: Path, digits: Path) -> None:
     mine = Pass("mine", run)

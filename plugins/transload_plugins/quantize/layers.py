@@ -80,7 +80,7 @@ def floats_of(asked: Floats, module: Module) -> dict[str, str]:
     if not isinstance(asked, Mapping):
         names = names_among([asked], named) if isinstance(asked, str) else asked or ()
         asked = dict.fromkeys(names, "as the caller asked")
-    own = {name: value.op.origin for name, value in named.items() if value.name is None and value.op is not None}
+    own = {name: value.op.origin or "" for name, value in named.items() if value.name is None and value.op is not None}
     return {**asked, **{name: asked[whole] for name, whole in own.items() if whole in asked and name not in asked}}
 
 

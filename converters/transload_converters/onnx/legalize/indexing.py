@@ -78,7 +78,8 @@ def tensor_scatter(op: Op, rw: Rewriter) -> Value:
     cache, update = need(op, 0), need(op, 1)
     sizes, new = shape_of(cache), shape_of(update)
     axis, mode = axis_of(attr(op, "axis", -2), len(sizes)), choice(op, "mode", ("linear", "circular"), "linear")
-    if len(new) != len(sizes) or axis == 0 or new[axis] > sizes[axis]:
+    others = [size for place, size in enumerate(sizes) if place != axis]
+    if len(new) != len(sizes) or axis == 0 or new[axis] > sizes[axis] or [*new[:axis], *new[axis + 1:]] != others:
         raise Unsupported(f"a cache {list(sizes)} does not take {list(new)} along dimension {axis}")
     batch, length, starts = sizes[0], sizes[axis], operand(op, 2)
     need_place(*new)
