@@ -47,6 +47,13 @@ def _is_bent(op: Op) -> bool:
     return op.attribute("fused_activation_function") in _LEFT_OUT and op.name not in _RECURRENT
 
 
+def _begins_below_zero(op: Op) -> bool:
+    """Whether its activation begins at -1, and its result has no sign: LiteRT takes -1 for the greatest number, and gives 1."""
+    element = op.results[0].element_or_none if op.results else None
+    unsigned = isinstance(element, IntegerType) and element.unsigned
+    return unsigned and op.attribute("fused_activation_function") == "RELU_N1_TO_1"
+
+
 def _is_rising(op: Op) -> bool:
     return op.name == "tfl.softmax" and float(op.attribute("beta", 1.0)) < 0
 
@@ -204,6 +211,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_unwritten, "LiteRT reduces nothing, and leaves in its result what was there"),
     (_holds_other_truths, "truth values are bytes other than 0 and 1, and LiteRT's operators compute with the bytes"),
     (_is_bent, f"LiteRT leaves out an activation that is fused, of {' and '.join(_LEFT_OUT)}"),
+    (_begins_below_zero, "LiteRT takes -1, at which an activation begins, for the greatest number of an unsigned type"),
     (_has_far_scale, f"steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT has no multipliers"),
     (_has_large_steps, "LiteRT takes numbers of 16 bits in units of 1/12288, and with scales above 5.33 they are beyond 32 bits"),
     (_has_length_one, "LiteRT's transform is none for a length of 1"),

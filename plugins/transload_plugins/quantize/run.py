@@ -22,12 +22,6 @@ from transload.options import typed
 from transload.passes.manager import Pipeline
 from transload.plugin import Quantized
 from transload_hub.ops.rounding import round_all
-from transload_hub.simplify.biases import add_computed_biases
-from transload_hub.simplify.constant_products import constants_to_layers
-from transload_hub.simplify.einsum import write_out_einsums
-from transload_hub.simplify.normalization import write_out_normalizations
-from transload_hub.simplify.recurrent import unroll_recurrent
-from transload_hub.simplify.scales import scales_to_products
 
 from . import calibration as calibrations
 from .asked import check_asked, check_learning, keywords_of, need_known, need_used
@@ -61,6 +55,7 @@ from .scheme import SCHEMES, Scheme
 from .simulation import Measured, Simulation, Types
 from .thresholds import Range
 from .trained import as_trained
+from .written_out import in_pairs, without_normalizations, written_out
 
 __all__ = [
     "Prepared", "bf16", "by_scheme", "calibrate", "f16", "int8", "int8_asym", "int8_per_tensor", "int8_sym", "int16x8",
@@ -111,16 +106,16 @@ def quantized(
     check_learning(learning, samples is not None, calibration is not None, resume)
     need_used(polish=polish, rounding=rounding, fine=fine, islands=form if held is None else "mixed", layers=layers is not None,
               samples=samples is not None, learning=learning, power_of_two=scheme.power_of_two)
-    module = _written_out(module)
-    kept, wide = _said(module, scheme, floats, layers)
     calibration = Calibration.of(calibration)
+    module = in_pairs(written_out(module), calibration)
+    kept, wide = _said(module, scheme, floats, layers)
     made = _taken_as_it_is(module, scheme, samples, calibration, kept, wide, method=method, quant_input=quant_input,
                            quant_output=quant_output, rounds=rounds)
     if made is not None:
         return made
     known = set(observed(module))
     if form == "int16" and calibration is None:
-        module, parts = _without_normalizations(module)
+        module, parts = without_normalizations(module)
         wide |= parts
         known = {value.name for value in observed(module).values() if value.name is not None and value.name not in parts}
     looks = bias_correction or rounding or form != "none"
@@ -214,7 +209,7 @@ def prepared(
 ) -> Prepared:
     """What `quantized` finds out first, for who quantizes a module many times, with other layers each. Raises as that does."""
     check_asked(module, "none", None, True, calibration is not None and method)
-    ready = _prepared(_written_out(module), scheme, samples, calibration, method)
+    ready = _prepared(written_out(module), scheme, samples, calibration, method)
     work = _Work(ready.module, scheme, ready.ranges, {}, {}, True)
     if ready.samples.kept:
         work.round(ready.samples.some(ROUNDED))
@@ -258,30 +253,6 @@ def _most_kept(module: Module) -> int:
     size = sum(math.prod(type_.static_shape) * dtype_of(type_.element).itemsize
                for type_ in module.inputs.values() if isinstance(type_, TensorType) and type_.is_static)
     return max(CORRECTED, min(LEARNED, KEPT // max(size, 1)))
-
-
-def _written_out(module: Module) -> Module:
-    """The module with the steps of its recurrent layers, its Einstein sums, and the sums of products and computed biases, as ops,
-    whose tensors have ranges of their own, what scales channels as weights, and constants as those of layers; itself without
-    such."""
-    copy = module.clone()
-    changed = [
-        write_out(copy) for write_out in (
-            unroll_recurrent, write_out_einsums, add_computed_biases, scales_to_products, constants_to_layers)]
-    return copy if any(changed) else module
-
-
-def _without_normalizations(module: Module) -> tuple[Module, dict[str, str]]:
-    """The module with its normalizations and quotients as ops on single numbers, means and products, and what these make on the
-    way, which takes 16 bits; itself, and nothing, without such."""
-    mapping: dict[Value, Value] = {}
-    copy = module.clone(mapping)
-    names, old = {value.name for value in mapping}, set(mapping.values())
-    if not write_out_normalizations(copy):
-        return module, {}
-    made = {name: value for name, value in observed(copy).items() if value not in old}
-    inner = [name for name, value in made.items() if value.name is None or value.name not in names]
-    return copy, dict.fromkeys(inner, "on the way of a normalization or a quotient")
 
 
 def _check_names(module: Module, calibration: Calibration) -> None:
@@ -589,7 +560,7 @@ def _refuse_unknown(
 def calibrate(module: Module, samples: Iterable[Sample], method: str, /, **options: Any) -> Calibration:
     """The ranges of a module's tensors by a method; see `calibration.calibrate`."""
     _refuse_unknown(f"the method {method}", calibrations.calibrate, options)
-    module = _written_out(module)
+    module = in_pairs(written_out(module), None)
     if "floats" in options:
         options["floats"] = floats_of(options["floats"], module)
         check_tensors(module, options["floats"])

@@ -419,3 +419,13 @@ def test_products_and_activations_of_plain_integers(operator: str, count: int, d
     made = transload.convert(file, "tosa", tmp_path / "out")
     assert made.report.verification.status == status
     assert ("as if they were quantized" in str(made.report.verification)) == (status == "inconclusive")
+
+
+@pytest.mark.parametrize(("dtype", "status"), [("uint32", "inconclusive"), ("int32", "passed")])
+def test_an_activation_that_begins_below_zero(dtype: str, status: str, tmp_path: Path) -> None:
+    """LiteRT makes ones of all products of unsigned numbers, and conversions were called wrong for the zeros."""
+    file = tmp_path / "unsigned.tflite"
+    file.write_bytes(write_operator(
+        "MUL", [((3, 3), dtype)] * 2, [((3, 3), dtype)], {"fused_activation_function": "RELU_N1_TO_1"}))
+    found = transload.convert(file, "tosa", tmp_path / "out", options={"int64": "assumed"}).report.verification
+    assert found.status == status and ("unsigned type" in str(found)) == (status == "inconclusive")

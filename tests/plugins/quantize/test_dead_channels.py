@@ -80,3 +80,24 @@ def test_groups_of_weights_beside_a_mask(tmp_path: Path) -> None:
     made = transload.quantize(floats, "w4a8", samples, q_group_size=32)
     (wanted,), (found,) = transload.run(floats, samples[0]).values(), transload.run(made, samples[0]).values()
     assert np.linalg.norm(found - wanted) < 0.2 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("operator", ["Sum", "Mean"])
+def test_sums_of_several_go_to_tflite(operator: str, tmp_path: Path) -> None:
+    """LiteRT has kernels for two operands; what is summed on the way has a range of its own."""
+    weights = {name: CHOSEN.normal(size=(4, 2, 1, 1)).astype(np.float32) for name in "abc"}
+    nodes = [node("Conv", ["x", name], [f"{name}x"]) for name in weights]
+    nodes.append(node(operator, [f"{name}x" for name in weights], ["y"]))
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": np.zeros((1, 2, 4, 4), np.float32)}, ["y"], weights).SerializeToString())
+    samples = [{"x": CHOSEN.normal(size=(1, 2, 4, 4)).astype(np.float32)} for _ in range(4)]
+    made = transload.convert(file, "tflite", tmp_path / "out", quantize="int8", data=samples)
+    assert made.verification is not None and made.verification.passed
+    assert made.verification.quantized[0].metrics["sqnr"] > 25
+    table = transload.calibrate(transload.load(file), samples)
+    again = transload.convert(file, "tflite", tmp_path / "again", quantize="int8", quantizer_options={"calibration": table})
+    assert again.verification is not None and again.verification.passed
+    if operator == "Sum":  # as tables of others are
+        without = {name: kept for name, kept in table.ranges.items() if name != "y#1"}
+        assert len(without) < len(table.ranges)
+        transload.quantize(transload.load(file), "int8", calibration=type(table)(without))
