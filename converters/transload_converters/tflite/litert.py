@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from transload.budget import VARIABLE
 from transload.errors import RunError
 
 __all__ = ["Session"]
@@ -27,14 +29,15 @@ class Session:
     `name` is what errors call the model; `outputs` and `names` are the names of its outputs and of all tensors; `kernels`
     says what is to compute: the "reference" kernels, the "usual" ones, or XNNPACK where it can ("delegate"). Of a function that
     is not the main one `signature` is the key, what it calls inputs and outputs, in their order, and the subgraph's number.
-    `afresh` is whether each run needs an interpreter of its own, as LiteRT keeps variables from run to run.
+    `afresh` is whether each run needs an interpreter of its own, as LiteRT keeps variables from run to run. The outputs of a run
+    take `most` bytes at most, where that is said.
     """
 
     def __init__(
         self, path: str, name: str, outputs: Sequence[str], names: Sequence[str], kernels: str, signature: Sequence[Any] = (),
-        afresh: bool = False,
+        afresh: bool = False, most: int = 0,
     ) -> None:
-        self.signature, self.afresh = signature, afresh
+        self.signature, self.afresh, self.most = signature, afresh, most
         self.path, self.name, self.outputs, self.names = path, name, outputs, names
         self._kernels = kernels
         self._interpreters: dict[bool, Any] = {}
@@ -102,12 +105,20 @@ class Session:
             if tuple(detail["shape"]) != array.shape:
                 interpreter.resize_tensor_input(detail["index"], array.shape)
         interpreter.allocate_tensors()
+        self._need_room(interpreter.get_output_details())
         interpreter.reset_all_variables()
         for detail, array in zip(details, given, strict=True):
             interpreter.set_tensor(detail["index"], array.astype(detail["dtype"], copy=False))
         interpreter.invoke()
         arrays = [np.asarray(interpreter.get_tensor(detail["index"])) for detail in interpreter.get_output_details()]
         return self._given(interpreter, dict(zip(self.outputs, arrays, strict=True)), keep)
+
+    def _need_room(self, details: Sequence[dict[str, Any]]) -> None:
+        """Refuse a run of which LiteRT, that has found the sizes, is going to give too much."""
+        needed = sum(math.prod(map(int, detail["shape"])) * np.dtype(detail["dtype"]).itemsize for detail in details)
+        if needed > self.most > 0:
+            raise RunError(f"{self.name}: its outputs would take {needed:,} bytes, and {self.most:,} are allowed: "
+                           f"{VARIABLE}=memory={needed} allows them")
 
     def _by_signature(self, interpreter: Any, inputs: Sequence[np.ndarray | None], keep: bool) -> dict[str, np.ndarray]:
         """Run the function of a signature."""

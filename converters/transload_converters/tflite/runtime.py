@@ -100,7 +100,7 @@ class _Session:
         if self._there is None:
             self._there = LITERT.open(
                 "transload_converters.tflite.litert:Session", str(self.path.resolve()), str(self.path), self.outputs, self.names,
-                self._kernels, self._signature, self._afresh, about=self.path.stat().st_size)
+                self._kernels, self._signature, self._afresh, _room(size := self.path.stat().st_size), about=size)
         given = [np.asarray(inputs[name]) if name in inputs else None for name in self.inputs]
         results: dict[str, np.ndarray] = self._there(given, keep)
         for (*rows, number), each in self._found:
@@ -122,11 +122,16 @@ def _signature(path: Path, function: str, names: Names) -> tuple[str, list[str],
 def _beyond_memory(source: Source) -> str:
     """Why LiteRT would take more memory for a file's lists than a judge may; nothing where it would not."""
     file, model = open_file(source)
-    most = max(allowance().memory, 64 * file.size)
+    most = _room(file.size)
     needed = expanded(model)
     if needed <= most:
         return ""
     return f"it would take {needed:,} bytes for what its parts share; {VARIABLE}=memory={needed} allows that"
+
+
+def _room(size: int) -> int:
+    """The bytes that a judge may take for what a model of a size shares, or gives."""
+    return max(allowance().memory, 64 * size)
 
 
 def _dangerous(module: Module) -> str:

@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 import transload
+from transload.budget import allowed
 from transload.errors import RunError
 from transload.plugin import resolve
 from transload.plugin_host import host
 from transload_converters.tflite.runtime import available, open_model
 from transload_converters.tflite.writer import ModelWriter
+
+from tests.support.tflite_models import write_operator
 
 pytestmark = pytest.mark.skipif(available() is not None, reason="LiteRT is not installed")
 F = "float32"
@@ -106,3 +109,14 @@ def test_what_litert_says_has_breaks(said: str, told: str) -> None:
     from transload_converters.tflite.litert import _first_line
 
     assert _first_line(RuntimeError(said)) == told
+
+
+def test_outputs_take_no_more_than_is_allowed(tmp_path: Path) -> None:
+    """A file of a kilobyte that says another shape than its RESIZE has gave 704 MB, three times at once."""
+    path = tmp_path / "large.tflite"
+    sizes = ((2,), "int32", np.array([64, 512], np.int32))
+    path.write_bytes(write_operator("RESIZE_NEAREST_NEIGHBOR", [((1, 2, 2, 1), "float32"), sizes], [((7,), "float32")]))
+    with allowed(memory=1 << 16), pytest.raises(RunError, match=r"take 131,072 bytes, and 65,536 are allowed: .*memory=131072"):
+        open_model(path)({"in0": np.zeros((1, 2, 2, 1), np.float32)})
+    with allowed(memory=1 << 17):
+        assert open_model(path)({"in0": np.zeros((1, 2, 2, 1), np.float32)})["out0"].shape == (1, 64, 512, 1)
