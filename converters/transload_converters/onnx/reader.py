@@ -333,12 +333,23 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
             if not write_other_sizes(model, known, own):
                 break
             known = _inferred(model)
+        _tell_inside(model.graph, known.graph)
         model = known
     except ChildEnded as error:
         notes = (f"{error.message} while it inferred shapes: they are those that the file gives",)
     except (TransloadError, DecodeError):
         pass  # the second: a type lies deeper than the graph that it is noted in, and may be deeper than is read
     return types_of(model.graph), notes
+
+
+def _tell_inside(graph: Any, inferred: Any) -> None:
+    """Note the types that inference found of values in subgraphs, of which the file says none, in these."""
+    for node, other in zip(graph.node, inferred.node, strict=False):
+        for attribute, found in zip(node.attribute, other.attribute, strict=False):
+            for inner, known in zip(_graphs_of(attribute), _graphs_of(found), strict=False):
+                told = {info.name for group in (inner.value_info, inner.output, inner.input) for info in group}
+                inner.value_info.extend(info for info in known.value_info if info.name not in told)
+                _tell_inside(inner, known)
 
 
 def _build(

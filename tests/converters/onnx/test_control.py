@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -190,3 +191,25 @@ def test_scan(compare: Callable[..., Any]) -> None:
     scan = node("Scan", ["h", "x"], ["y", "z"], body=body, num_scan_inputs=1, scan_input_axes=[1], scan_input_directions=[1],
                 scan_output_axes=[1], scan_output_directions=[1])
     compare(scan, {"x": X}, ("y", "z"), {"h": np.ones(2, np.float32)})
+
+
+def test_values_inside_have_the_types_that_inference_finds(tmp_path: Path) -> None:
+    """Those of the main graph alone had: what a body reduces was of no known type, and a loop was written out that ONNX takes."""
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[3] x, int64 n) => (float[3] r, float[?, 3] all) {
+        t = Constant <value = bool {1}> ()
+        r, all = Loop (n, t, x) <body = b (int64 i, bool c, float[3] a) => (bool d, float[3] e, float[3] f) {
+            e = Add (a, a)
+            s = ReduceSum <keepdims = 0> (e)
+            limit = Constant <value = float {100.0}> ()
+            d = Less (s, limit)
+            f = Identity (e)
+        }>
+    }"""
+    file = tmp_path / "model.onnx"
+    onnx.save(onnx.parser.parse_model(text), file)
+    types = {value.name: value.type for op in transload.load(file).walk() for value in op.results}
+    assert str(types["s"]) == "tensor<f32>"
+    pytest.importorskip("onnxruntime")
+    made = transload.convert(file, "onnx", tmp_path / "out", input_data={"x": np.ones(3, np.float32), "n": np.array(9)})
+    assert made.verification is not None and made.verification.passed
+    assert {"onnx.Loop", "onnx.ReduceSum"} <= made.report.target_report["operators"].keys()
