@@ -27,6 +27,8 @@ def _from_the_left(op: Op, rw: Rewriter) -> Value | None:
     factors = op.attribute("coeff", None)
     made, last = op.operands[0], len(op.operands) - 1
     for place, value in enumerate(op.operands[1:], 1):
-        coeff = {} if factors is None else {"coeff": (factors[0] if place == 1 else 1.0, factors[place])}
-        made = rw.emit(op.name, made, value, **others, **coeff, **(activation if place == last else {}))
+        own = dict(others if place < last else {**others, **activation})
+        if factors is not None:
+            own["coeff"] = (factors[0] if place == 1 else 1.0, factors[place])
+        made = rw.emit(op.name, made, value, **own)
     return made
