@@ -18,6 +18,7 @@ from transload.budget import check_deadline
 from transload.ir import (
     F32,
     Dense,
+    FloatType,
     Module,
     Op,
     QuantType,
@@ -31,6 +32,7 @@ from transload.ir import (
 from transload.ir.borders import NAME
 from transload.ir.build import Builder, constant_of
 
+from .fills import ADDED
 from .groups import Groups, rule_of
 from .observe import can_be_quantized
 from .rules import Rule
@@ -51,6 +53,11 @@ TYPICAL = (1e-6, 10.0)
 """The least and the greatest noise that a sample counts for, relative to its signal."""
 ENDS = ("top.Softmax", "top.Sigmoid", "top.Tanh")
 """Ops that hide noise where they give the ends of their range."""
+
+MIXED = ("top.Add", "top.Sub", "top.Where")
+"""Ops that put a mask to what it hides."""
+SCALED = ("top.AddConst", "top.Clip", "top.Div", "top.Mul", "top.MulConst")
+"""Ops that change both by a number."""
 
 Types = Mapping[Value, QuantType]
 Parts = Mapping[int, float]
@@ -418,10 +425,28 @@ def hidden_in(value: Value) -> list[Value]:
     if value.op is None or constant_of(value) is not None:
         return []
     if value.op.name in ENDS:
-        return [value.op.operands[0]]
+        return [] if _may_be_masked(value.op.operands[0]) else [value.op.operands[0]]
     moves = moves_of(value.op)
     return [] if moves is None or moves.by_value else \
         [each for each in moves.operands(value.op) if each.is_float and constant_of(each) is None]
+
+
+def _may_be_masked(value: Value) -> bool:
+    """Whether it is made of several tensors, one of which may put -1e9 where nothing is to be seen: beside that all noise is
+    small, and what comes behind it shows more."""
+    op = value.op
+    if op is None:
+        return False
+    held = [constant_of(each) for each in op.operands]
+    computed = [each for each, dense in zip(op.operands, held, strict=True) if dense is None]
+    if op.name in MIXED and (len(computed) > 1 or any(dense is not None and _reaches_far(dense) for dense in held)):
+        return True
+    return (op.name in (*MIXED, *SCALED) or moves_of(op) is not None) and any(map(_may_be_masked, computed))
+
+
+def _reaches_far(numbers: Dense) -> bool:
+    is_float = isinstance(numbers.type.element, FloatType)
+    return is_float and bool(np.abs(numbers.numpy().astype(np.float64)).max(initial=0.0) >= ADDED)
 
 
 def _grid(type_: QuantType | None) -> tuple[float, float, float, float]:

@@ -105,21 +105,34 @@ def _quantized(op: Any, p: Program, x: Argument, wanted: QuantType) -> Argument:
     """`clamp(round(x / scale) + zero_point)`, halves to even. MIL clamps to all of its type: to less, the reals are clipped.
 
     With HalfToEvenStored what is stored is even, which differs where zero points are odd: `clamp(round(x / scale + zero_point))`.
-    With HalfUp it is rounded before (`HalvesUp`).
+    With HalfUp it is rounded before (`HalvesUp`), and with HalfAwayFromZero.
     """
+    mode = str(op.round_mode)
+    if mode not in ("HalfAwayFromZero", "HalfToEven", "HalfToEvenStored", "HalfUp"):
+        raise Unsupported(f"it rounds {mode}, and Core ML quantizes to the nearest number", "round before it")
     kind, scale, point = mil_type(wanted), wanted.scales[0], wanted.zero_points[0]
-    if str(op.round_mode) == "HalfToEvenStored" and point % 2:
+    if mode == "HalfToEvenStored" and point % 2:
         x = p("add", x=p("real_div", x=x, y=_number(scale)), y=_number(point))
         scale, point = 1.0, 0
-    if str(op.round_mode) == "HalfUp":
+    if mode == "HalfUp":
         by = halves_up(wanted)
         steps = p("mul", x=p("sub", x=_single(p, x, op.input.element), y=_number(by.low[0])), y=_number(by.twice[0]))
         moved = p("add", x=p("floor", x=p("clip", x=steps, alpha=_number(0), beta=_number(by.most))), y=_number(by.moved))
         x, scale, point = p("floor", x=p("mul", x=moved, y=_number(0.5))), 1.0, 0
+    if mode == "HalfAwayFromZero":
+        x, scale = _away_from_zero(p, p("real_div", x=x, y=_number(scale))), 1.0
     low, high = wanted.storage_min, wanted.storage_max
     if (low, high) != wanted.storage.range:
         x = p("clip", x=x, alpha=_number((low - point) * scale), beta=_number((high - point) * scale))
     return p("quantize", input=x, scale=_number(scale), output_dtype=kind, zero_point=_number(point, kind))
+
+
+def _away_from_zero(p: Program, steps: Argument) -> Argument:
+    """Floats as whole ones, halves away from 0: what is behind the point, which is exact, says whether the next one is nearer."""
+    size = p("abs", x=steps)
+    below = p("floor", x=size)
+    up = p("cast", x=p("greater_equal", x=p("sub", x=size, y=below), y=_number(0.5)), dtype="fp32")
+    return p("mul", x=p("add", x=below, y=up), y=p("sign", x=steps))
 
 
 def _dequantized(op: Any, p: Program, source: QuantType) -> Argument:

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transload.analysis.intervals import Intervals, inside, integer_of, limits, result_intervals
+from transload.analysis.intervals import Intervals, inside, integer_of, limits, meet, result_intervals
 from transload.contents import STRUCTURE
 from transload.errors import Finding, OpenSizes, TargetError, Unsupported, merge_findings
-from transload.ir import Module, Op, TensorType, Value, output_names
+from transload.ir import I32, UI32, Module, Op, TensorType, Value, output_names
 from transload.ir.build import constant_of, is_constant
 from transload.worker import ChildEnded, Limits, Worker
 
@@ -25,6 +25,8 @@ __all__ = ["Written", "written"]
 
 COREML = Worker("coremltools", needs=("transload_targets", "numpy", "coremltools"), limits=Limits(file=1 << 34))
 _NOTHING = ("top.Weight", "top.None")
+_HELD = (0, int(I32.range[1]))
+"""The numbers of ui32 that int32 has. Those that are given are of these, and so is what is made of them, as is looked at."""
 
 
 @dataclass
@@ -73,11 +75,16 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
 
 
 def _wrapping(op: Op, intervals: Intervals) -> Unsupported | None:
-    """Why numbers of an op would not be those of Core ML: small integers wrap round, and Core ML computes them in int32."""
+    """Why numbers of an op would not be those of Core ML: small integers wrap round, and Core ML computes them in int32, which
+    has the lower half of ui32 alone."""
     if not any(map(integer_of, op.operands)) or op.attributes.get("saturate", False):
         return None  # a cast from floats has its type's numbers by itself, and one that saturates
-    for value, exact in zip(op.results, result_intervals(op, [intervals.of(operand) for operand in op.operands]), strict=True):
+    given = [meet(intervals.of(each), _HELD) if integer_of(each) == UI32 else intervals.of(each) for each in op.operands]
+    for value, exact in zip(op.results, result_intervals(op, given), strict=True):
         integer = integer_of(value)
+        if integer == UI32 and not inside(exact, _HELD):
+            return Unsupported(f"numbers of type {integer} may be beyond {_HELD[0]} to {_HELD[1]:,} here, and Core ML has int32 "
+                               "for them", "limit them to these, or cast them to i32 or i64 before")
         if integer is not None and 1 < integer.width < 32 and not inside(exact, limits(value.type)):
             return Unsupported(f"numbers of type {integer} may wrap round here, and Core ML computes in int32, which does not",
                                "cast them to int32 before, or leave the op outside the model")

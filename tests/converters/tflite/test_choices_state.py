@@ -161,6 +161,25 @@ def test_what_a_layer_leaves_is_seen_by_others(use: str, tmp_path: Path) -> None
         np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-6)
 
 
+@pytest.mark.parametrize("seen", [0, 1])
+def test_what_is_seen_of_one_state_of_two(seen: int, tmp_path: Path) -> None:
+    """An LSTM leaves its output and its cell: where one alone was read elsewhere, its rewrite gave a result too many."""
+    model = ModelWriter()
+    x = model.add_tensor("x", SEQUENCE[0], "float32")
+    held = [None if each is None else model.add_tensor(f"t{place}", *each) for place, each in enumerate(lstm(floats))]
+    states = [model.add_tensor(name, (N, H), "float32", is_variable=True) for name in ("h", "c")]
+    made = model.add_tensor("y", OUTPUT[0], "float32")
+    operands = [x, *held, *([None] * (18 - 1 - len(held))), *states]
+    model.add_operator(LSTM, operands, [made], {"time_major": False, **TANH})
+    model.inputs, model.outputs = [x], [made, states[seen]]
+    path = tmp_path / "model.tflite"
+    path.write_bytes(model.finish())
+    stream(path, litert_of(path), lower(load(path), "tosa", state="explicit"))
+    given = random_inputs(load(path), None, 3)
+    for actual, wanted in zip(run(lower(load(path), "tosa"), given).values(), litert_of(path)(given), strict=True):
+        np.testing.assert_allclose(actual, wanted, rtol=0, atol=2e-6)
+
+
 def integer_svdf() -> bytes:
     model = ModelWriter()
     x = model.add_tensor("x", (N, I), "int8", quantization=([0.05], [3]))

@@ -125,10 +125,31 @@ def test_floats_do_not_become_integers_that_core_ml_has_not() -> None:
             casts("f32", "ui32", BEYOND, attributes)
 
 
+@pytest.mark.parametrize(("kinds", "op"), [
+    *[(["ui32"] * 2, f"top.{name}") for name in ("Add", "Sub", "Mul")], (["i32"], "top.Cast"), (["i64"], "top.Cast")])
+def test_what_int32_does_not_hold_of_unsigned_numbers_is_refused(kinds: list[str], op: str) -> None:
+    """They had int32's sign in what was made of them."""
+    names = ["%a", "%b"][:len(kinds)]
+    given = ", ".join(f"{name}: tensor<4x{kind}>" for name, kind in zip(names, kinds, strict=True))
+    types = ", ".join(f"tensor<4x{kind}>" for kind in kinds)
+    module = transload.load(format="mlir", text=f"""
+      module {{ func.func @main({given}) -> tensor<4xf32> {{
+        %0 = "{op}"({", ".join(names)}) : ({types}) -> tensor<4xui32>
+        %1 = "top.Cast"(%0) : (tensor<4xui32>) -> tensor<4xf32>
+        return %1 : tensor<4xf32> }} }}""")
+    with pytest.raises(Unsupported, match="Core ML has int32 for them"):
+        folded(module, [np.arange(4, dtype=kind.replace("i", "int")) for kind in kinds])
+
+
+def test_unsigned_numbers_that_int32_holds_are_taken() -> None:
+    casts("ui8", "ui32", np.array([0, 5, 255], np.uint8))
+    casts("ui32", "f32", np.array([0, 5, 2**31 - 1], np.uint32))
+
+
 QUANTIZED = np.array([-100.0, -2.75, -0.25, 0.2, 0.25, 0.75, 1.25, 500.0], np.float32)
 
 
-@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored", "HalfUp"])
+@pytest.mark.parametrize("mode", ["HalfToEven", "HalfToEvenStored", "HalfUp", "HalfAwayFromZero"])
 @pytest.mark.parametrize("storage", ["i8", "i8<-127:127>", "i8<-8:7>", "u8", "u8<1:255>"])
 @pytest.mark.parametrize("point", [3, 4])
 def test_reals_are_quantized_into_the_range_that_is_stored(storage: str, point: int, mode: str) -> None:

@@ -88,11 +88,13 @@ def expose_states(module: Module, state: Literal["zero", "explicit"] = "zero") -
                 initial: Any = constant_of(variable)  # a variable tensor is one, by what `_states_of` asks
                 now[variable], places[variable] = add_state(module, variable.name or "state", variable.type, initial)
         indices = [index for index in _states_of(op) if index in read]
-        made = _with_states(op, [read[index] for index in indices]) if indices else op
+        every = [index for index in STATES.get(op.name, ()) if index < len(op.operands)] if indices else []
+        made = _with_states(op, [op.operands[index] for index in every]) if indices else op
         for index, variable in read.items():
             made.set_operand(index, now.get(variable, variable))
         if indices:
-            now.update(zip((read[index] for index in indices), made.results[-len(indices) :], strict=True))
+            left = dict(zip(every, made.results[-len(every) :], strict=True))  # of all, as its rewrite gives them
+            now.update((read[index], left[index]) for index in indices)
             op.replace_with(made.results[: len(op.results)])
     for variable, place in places.items():
         block.terminator.set_operand(place, now[variable])
