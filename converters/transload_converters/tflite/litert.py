@@ -17,8 +17,8 @@ from transload.errors import RunError
 __all__ = ["Session"]
 
 _OLDER = (
-    "ABS", "ARG_MAX", "ARG_MIN", "COS", "DEPTH_TO_SPACE", "DEPTHWISE_CONV_2D", "GELU", "RANGE", "SIN", "SQUEEZE", "STRIDED_SLICE",
-    "TILE", "TRANSPOSE")
+    "ABS", "ADD", "ARG_MAX", "ARG_MIN", "COS", "DEPTH_TO_SPACE", "DEPTHWISE_CONV_2D", "GELU", "MUL", "RANGE", "SIN", "SOFTMAX",
+    "SQUEEZE", "STRIDED_SLICE", "TILE", "TRANSPOSE", "UNIDIRECTIONAL_SEQUENCE_LSTM")
 """Operators of which LiteRT knows reference kernels by older versions alone, which do what newer versions say: they take all
 types that the usual kernels do, and depthwise weights of 4 bits (measured, LiteRT 2.3)."""
 

@@ -34,7 +34,8 @@ __all__ = ["available", "open_model", "uses_other_kernels", "warm"]
 
 _STRING = DialectType("tf_type.string")
 _INSTALL = "pip install ai-edge-litert"
-_WITHOUT_REFERENCE = ("tfl.ceil", "tfl.elu", "tfl.round", "tfl.segment_sum")
+_WITHOUT_REFERENCE = (
+    "tfl.ceil", "tfl.elu", "tfl.round", "tfl.segment_sum", "tfl.stablehlo_and", "tfl.stablehlo_case", "tfl.stablehlo_shift_left")
 """Operators that LiteRT has no reference kernels of."""
 _DETECTED = 4
 """Results of TFLite_Detection_PostProcess."""

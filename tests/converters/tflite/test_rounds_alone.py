@@ -141,6 +141,9 @@ def t(*shape: int, dtype: str = "float32", data: Any = None) -> tuple[Any, ...]:
     ("ABS", 4, [t(6, dtype="int32")], t(6, dtype="int32"), {}), ("ABS", 5, [t(6, dtype="int16")], t(6, dtype="int16"), {}),
     ("ARG_MAX", 3, [t(2, 3, dtype="bool"), t(dtype="int32", data=1)], t(2, dtype="int64"), {"output_type": "INT64"}),
     ("ARG_MIN", 3, [t(2, 3, dtype="bool"), t(dtype="int32", data=1)], t(2, dtype="int64"), {"output_type": "INT64"}),
+    *[(name, version, [t(6, dtype=dtype)] * 2, t(6, dtype=dtype), {}) for name, version in (("ADD", 6), ("MUL", 8))
+      for dtype in ("float16", "int32", "int64")],
+    ("SOFTMAX", 4, [t(2, 3, dtype="float16")], t(2, 3, dtype="float16"), {"beta": 1.0}),
     ("SIN", 2, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
     ("COS", 2, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
     ("GELU", 3, [t(6, dtype="float16")], t(6, dtype="float16"), {}),
@@ -168,6 +171,12 @@ def test_newer_versions_are_run_by_the_reference_kernels_of_older_ones(
     kinds = interpreter.OpResolverType
     assert loaded == [kinds.BUILTIN_REF, kinds.BUILTIN_WITHOUT_DEFAULT_DELEGATES]
     np.testing.assert_array_equal(newer, usual)
+
+
+def test_a_conjunction_of_stablehlo_has_no_reference_kernel(tmp_path: Path) -> None:
+    path = tmp_path / "and.tflite"
+    path.write_bytes(write_operator("STABLEHLO_AND", [t(6, dtype="bool")] * 2, [t(6, dtype="bool")]))
+    assert litert.uses_other_kernels(transload.load(path))
 
 
 def test_a_sum_of_segments_has_no_reference_kernel(tmp_path: Path) -> None:
