@@ -277,14 +277,15 @@ def _applied(value: Value, demands: Sequence[_Demand], seen: _Seen, mapping: Map
 
 
 def _clipped(value: Value, made: Value, bound: float, users: Sequence[Op], seen: _Seen) -> bool:
-    """A tensor that is computed, cut off below for all who take it."""
-    if value.op is None or value not in seen.ranges or value not in seen.names:
+    """A tensor that is computed or given, cut off below for all who take it."""
+    if value not in seen.ranges or value not in seen.names:
         return False
     name = f"{seen.names[value]}{BELOW}"
     if not (name in seen.cut if seen.cut is not None else _far(*seen.ranges[value], bound)):
         return False
-    assert made.op is not None
-    build = Builder(made.op.parent, before=made.op.next, location=name)  # type: ignore[arg-type]
+    block = users[0].parent
+    first = made.op.next if made.op is not None else next(iter(block))  # type: ignore[arg-type]
+    build = Builder(block, before=first, location=name)  # type: ignore[arg-type]
     new = build.emit("top.Clip", made, min=bound, max=math.inf)
     for user in dict.fromkeys(users):
         user.operands = tuple(new if operand is made else operand for operand in user.operands)
