@@ -88,23 +88,18 @@ def test_tensors_of_one_type_have_one_afterwards(network: Module, samples: Sampl
     assert held["joined"] == held["sum"] == held["second"]
 
 
-@pytest.mark.parametrize(("scheme", "options", "ranges", "scales"), [
-    ("int8-sym", {}, True, True), ("uint8", {}, True, True), ("int8-per-tensor", {}, True, False),
-    ("int16x8", {}, False, True), ("int8", {"power_of_two": True}, False, False),
-])
+@pytest.mark.parametrize(("scheme", "ranges", "scales"), [
+    ("int8-sym", True, True), ("uint8", True, True), ("int8-per-tensor", True, False), ("int16x8", False, True)])
 def test_what_is_learned_keeps_to_the_scheme(
-    network: Module, samples: Samples, monkeypatch: pytest.MonkeyPatch, scheme: str, options: dict[str, Any], ranges: bool,
-    scales: bool,
+    network: Module, samples: Samples, monkeypatch: pytest.MonkeyPatch, scheme: str, ranges: bool, scales: bool,
 ) -> None:
     monkeypatch.setattr(learning, "STEPS", 5)
-    made = quantized(network, scheme, samples[:16], learning=True, **options)
+    made = quantized(network, scheme, samples[:16], learning=True)
     told = made.report["learned"]
     assert (bool(told["ranges"]), bool(told["scales"])) == (ranges, scales)
     types = [op.result.quant for op in made.module.ops() if op.results and op.result.quant is not None]
     if scheme in ("int8-sym", "int16x8"):
         assert not any(any(type_.zero_points) for type_ in types)
-    if "power_of_two" in options:
-        assert all(np.log2(scale).is_integer() for type_ in types for scale in type_.scales if type_.storage.width == 8)
 
 
 def test_what_does_not_gain_is_not_kept(network: Module, samples: Samples, monkeypatch: pytest.MonkeyPatch) -> None:
