@@ -25,7 +25,7 @@ from transload.ir import F64, Dense, FloatType, Module, Op, Value
 from transload.ir.build import Builder, constant_of
 from transload.samples.owned import need_sample
 
-from .masks import FAR, has_masks, is_plain_sum, parts_of_sum, without_far_masks
+from .masks import ADDED, FAR, has_masks, is_plain_sum, parts_of_sum, without_far_masks
 from .measure import Sample
 from .observe import observed
 from .running import Runner
@@ -40,8 +40,6 @@ Cuts = Mapping[int | None, float]
 UNKNOWN: Range = (-math.inf, math.inf)
 LEAST_EXPONENT = -104.0
 """From here on down, the exponential of a float32 is 0."""
-ADDED = 1e4
-"""The least that is added to mute a number, or that a maximum starts at; what is less is a bias, or a limit."""
 APART = 1 / 32
 """How far below all that is shown a fill lies that has to differ, of its range: several steps of 8 bits."""
 

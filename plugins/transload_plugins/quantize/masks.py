@@ -23,6 +23,7 @@ from transload.ir import Dense, FloatType, Module, Op, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 from transload.passes.dce import eliminate_dead_code
 from transload.samples.owned import need_sample
+from transload_hub.simplify.biases import PRODUCTS
 
 from .observe import observed
 from .running import Runner
@@ -32,6 +33,8 @@ __all__ = ["has_masks", "is_plain_sum", "parts_of_sum", "without_far_masks"]
 
 MARGIN = 12.0
 """What is masked has at most `e^-12` of a sum, 2^-17: a step of a softmax of 8 bits is 2^-8, of 16 bits 2^-15."""
+ADDED = 1e4
+"""The least that is added to mute a number, or that a maximum starts at; what is less is a bias, or a limit."""
 ROUNDINGS = 8
 """How many steps of floats as great as what something lies below it lies farther below: they tell no less apart."""
 FAR = 2.0
@@ -57,7 +60,13 @@ class _Tree:
     @property
     def joins(self) -> bool:
         """Whether anything is added or chosen there, so that one part may be a mask of another."""
-        return any(op.name in ("top.Add", "top.Where") for op in self.inner)
+        return any(op.name in ("top.Add", "top.Where") for op in self.inner) or any(map(_has_far_bias, self.leaves))
+
+    @property
+    def leaves(self) -> Iterator[Op]:
+        """What computes what is joined."""
+        inner = {*self.inner}
+        return (value.op for value in _inner_values(self) if value.op is not None and value.op not in inner)
 
     @property
     def is_chosen_from(self) -> bool:
@@ -98,6 +107,12 @@ def without_far_masks(
     return copy
 
 
+def _has_far_bias(op: Op) -> bool:
+    """Whether it is a layer whose bias mutes channels: a mask of constants was added to it."""
+    held = constant_of(op.operands[2]) if op.name in PRODUCTS and len(op.operands) > 2 else None
+    return held is not None and float(held.numpy().astype(np.float64).min(initial=0.0)) <= -ADDED
+
+
 def _trees(module: Module) -> Iterator[_Tree]:
     for op in module.body_of_main:
         if op.name == "top.Softmax" and not op.attribute("log") and op.attribute("beta") == 1.0:
@@ -111,9 +126,11 @@ def _trees(module: Module) -> Iterator[_Tree]:
 
 
 def _joined(op: Op) -> Sequence[Value]:
-    """The operands that an op adds up, chooses from or moves to other places; none where it does anything else."""
+    """The operands that an op adds up, chooses from, moves to other places or multiplies by a number above 0; none of others."""
     if op.name == "top.Add":
         return op.operands if is_plain_sum(op) and not op.attribute("do_relu") else ()
+    if op.name == "top.MulConst":
+        return op.operands if op.attribute("const_val") > 0 and not op.attribute("do_relu") else ()
     moves = moves_of(op)
     return () if moves is None or moves.by_value or moves.constants or op.regions else moves.operands(op)
 
@@ -216,6 +233,8 @@ def _demands(tree: _Tree, bound: float, ranges: Mapping[Value, Range]) -> Iterat
         elif op.name == "top.Add":
             parts = parts_of_sum(bound, [_high(each, ranges) for each in op.operands], op.operands)
             waiting += [(each, op, part) for each, part in zip(op.operands, parts, strict=True)]
+        elif op.name == "top.MulConst":
+            waiting.append((op.operands[0], op, bound / op.attribute("const_val")))
         else:
             waiting += [(each, op, bound) for each in _joined(op)]
 

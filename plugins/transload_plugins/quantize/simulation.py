@@ -32,8 +32,8 @@ from transload.ir import (
 from transload.ir.borders import NAME
 from transload.ir.build import Builder, constant_of
 
-from .fills import ADDED
 from .groups import Groups, rule_of
+from .masks import ADDED
 from .observe import can_be_quantized
 from .rules import Rule
 from .running import Runner

@@ -203,3 +203,20 @@ def test_masks_before_the_last_softmax_are_seen(operator: str, options: dict[str
     made = transload.quantize(floats, "int8", samples, **options)
     noise = [sqnr(*(next(iter(transload.run(module, each).values())) for module in (floats, made))) for each in samples]
     assert np.mean(noise) > 20
+
+
+@pytest.mark.parametrize("factor", [None, 0.3])
+def test_a_mask_that_became_the_bias_of_a_layer(factor: float | None, tmp_path: Path) -> None:
+    """Constant masks of actions are added to a layer's bias, and multiplied with its weights, before anything is quantized."""
+    drawn = np.random.default_rng(8)
+    mask = np.where(np.arange(16) % 3 > 0, 0.0, -1e9).astype(np.float32)
+    held = {"w": drawn.normal(size=(32, 16)).astype(np.float32), "m": mask, "f": np.float32(factor or 1.0)}
+    nodes = [node("MatMul", ["x", "w"], ["l"]), node("Add", ["l", "m"], ["t"]), node("Mul", ["t", "f"], ["s"]),
+             node("Softmax", ["s"], ["y"], axis=1)]
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model(nodes, {"x": np.zeros((4, 32), np.float32)}, ["y"], held).SerializeToString())
+    samples = [{"x": drawn.normal(size=(4, 32)).astype(np.float32)} for _ in range(8)]
+    floats = transload.load(file)
+    made = transload.quantize(floats, "int8", samples, islands="none")
+    noise = [sqnr(*(next(iter(transload.run(module, each).values())) for module in (floats, made))) for each in samples]
+    assert np.mean(noise) > 20
