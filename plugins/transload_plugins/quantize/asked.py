@@ -66,9 +66,8 @@ def need_used(
     *, polish: bool, rounding: bool, fine: float, islands: str, layers: bool, samples: bool, learning: bool, power_of_two: bool,
 ) -> None:
     """`UsageError` for options of a step that others leave out: no islands are looked for, or nothing is rounded or learned."""
-    table = "a table of layers says what each is held in"
-    nowhere = table if layers else "islands=none looks for none" if islands == "none" else "" if samples else (
-        "they are looked for on samples, of which there is none")
+    nowhere = "a table of layers says what each is held in" if layers else "islands=none looks for none" if islands == "none" else (
+        "" if samples else "they are looked for on samples, of which there is none")
     idle = (
         (polish and not rounding, "polish looks for better roundings, and weights are rounded to the nearest",
          "leave out polish, or rounding=false and effort=fast, which leave rounding out"),
@@ -76,8 +75,6 @@ def need_used(
          "leave out polish, or --data PATH"),
         (fine != FINE and bool(nowhere), f"fine says from where on no islands are looked for, and {nowhere}",
          "leave out fine, or that" if layers or islands == "none" else "leave out fine, or --data PATH"),
-        (layers and islands not in ("mixed", "none"), f"islands={islands} says what layers may become, and {table}",
-         "leave out one of them"),
         (learning and power_of_two, "scales are learned, and those that are powers of two are not",
          "leave out learning, or power_of_two"),
     )

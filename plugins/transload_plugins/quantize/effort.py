@@ -114,7 +114,7 @@ def best(
 def _decided(own: Mapping[str, Any]) -> set[str]:
     """The options that are no pass's to change, where the caller says so many."""
     decided = {*own, *(("method", "equalization", "learning") if own.get("calibration") is not None else ())}
-    without = {"polish"} if own.get("rounding") is False else set[str]()
+    without = {"polish", "scaling"} if own.get("rounding") is False else set[str]()
     without |= {"learning"} if own.get("power_of_two") else set()
     return decided | without | ({"fine"} if own.get("islands") == "none" or own.get("layers") is not None else set())
 

@@ -59,9 +59,6 @@ def w4a8(module: Module, samples: Iterable[Sample] | None = None, /, **options: 
         raise UsageError("the ranges of activations are not known", hint="--data SAMPLES, or --table FILE; w4a16 needs neither")
     module = begun(module)
     check_asked(module, islands or "mixed", rounds, True, calibration is not None and method)
-    if islands == "int16":
-        raise UsageError("what costs most beside groups of weights stays as it is, and has no 16 bits",
-                         hint="islands=float, islands=none, or q_group_size=0")
     calibration = Calibration.of(calibration)
     if calibration is not None:
         module = without_far_numbers(module, table=with_our_names(calibration, observed(module)).ranges)

@@ -253,14 +253,12 @@ def test_what_does_not_fit_is_refused(hub: Module, samples: list[dict[str, np.nd
     ({"fine": 90, "islands": "none"}, "fine says .* and islands=none looks for none"),
     ({"fine": 90, "effort": "fast"}, "fine says .* and islands=none looks for none"),
     ({"fine": 90, "layers": {"conv1": "F32"}}, "fine says .* and a table of layers says"),
-    ({"islands": "float", "layers": {"conv1": "F32"}}, "islands=float says .* and a table of layers says"),
     ({"learning": True, "power_of_two": True}, "powers of two are not"),
     ({"polish": True, "table": True}, "polish looks .* on samples, and there is none"),
     ({"fine": 90, "table": True}, "fine says .* on samples, of which there is none"),
     ({"scheme": "w4a16", "scaling": True, "rounding": False}, "scaling multiplies .* rounded to the nearest"),
     ({"scheme": "w8a16", "scaling": True, "effort": "fast"}, "scaling multiplies .* rounded to the nearest"),
     ({"scheme": "w4a16", "scaling": True, "table": None}, "scaling multiplies .* no samples"),
-    ({"scheme": "w4a8", "q_group_size": 8, "islands": "int16"}, "has no 16 bits"),
 ])
 def test_options_of_a_step_that_is_left_out_are_refused(
     options: dict[str, Any], why: str, hub: Module, samples: list[dict[str, np.ndarray]],
@@ -271,6 +269,16 @@ def test_options_of_a_step_that_is_left_out_are_refused(
         options["calibration"] = calibrate(hub, samples[:2])
     with pytest.raises(UsageError, match=why):
         transload.quantize(hub, scheme, given, **options)
+
+
+@pytest.mark.parametrize(("scheme", "options"), [
+    ("int8", {"islands": "int16", "layers": {"conv1": "F32"}}), ("w4a8", {"q_group_size": 8, "islands": "int16"}),
+    ("w4a16", {"effort": "best", "rounding": False}), ("int8", {"effort": "best", "power_of_two": True})])
+def test_what_a_target_wishes_or_an_effort_tries_is_not_refused(
+    scheme: str, options: dict[str, Any], hub: Module, samples: list[dict[str, np.ndarray]],
+) -> None:
+    """A target of integers wishes for islands of 16 bits, whatever else the user says."""
+    assert transload.quantize(hub, scheme, samples[:4], **options).quantization is not None
 
 
 def test_tables_may_call_tensors_as_tpu_mlir_does(hub: Module, samples: list[dict[str, np.ndarray]], tmp_path: Path) -> None:
