@@ -66,8 +66,9 @@ def need_used(
     *, polish: bool, rounding: bool, fine: float, islands: str, layers: bool, samples: bool, learning: bool, power_of_two: bool,
 ) -> None:
     """`UsageError` for options of a step that others leave out: no islands are looked for, or nothing is rounded or learned."""
-    nowhere = "a table of layers says what each is held in" if layers else "islands=none looks for none" if islands == "none" else (
-        "" if samples else "they are looked for on samples, of which there is none")
+    nowhere = "" if samples else "they are looked for on samples, of which there is none"
+    nowhere = "islands=none looks for none" if islands == "none" else nowhere
+    nowhere = "a table of layers says what each is held in" if layers else nowhere
     idle = (
         (polish and not rounding, "polish looks for better roundings, and weights are rounded to the nearest",
          "leave out polish, or rounding=false and effort=fast, which leave rounding out"),

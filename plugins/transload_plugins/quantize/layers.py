@@ -15,7 +15,7 @@ from pathlib import Path
 from transload.errors import ReadError, UsageError
 from transload.extraction import names_among
 from transload.files import atomic_path, text_of
-from transload.ir import Module
+from transload.ir import Module, Value
 
 from .observe import observed
 from .words import as_word, of_word
@@ -50,6 +50,7 @@ def layers_of(
     """
     table, said = words_of(asked)
     check_tensors(module, table)
+    table = _with_parts(table, observed(module)) if table else table
     narrow = next((name for name, mode in table.items() if mode == NARROW), None)
     if narrow is not None and bits > 8:
         raise UsageError(f"layer {narrow!r} cannot be held in {NARROW} where others have {bits} bits",
@@ -80,6 +81,11 @@ def floats_of(asked: Floats, module: Module) -> dict[str, str]:
     if not isinstance(asked, Mapping):
         names = names_among([asked], named) if isinstance(asked, str) else asked or ()
         asked = dict.fromkeys(names, "as the caller asked")
+    return _with_parts(asked, named)
+
+
+def _with_parts(asked: Mapping[str, str], named: Mapping[str, Value]) -> dict[str, str]:
+    """What is asked of tensors, and the same of what one op of the model became several makes on the way to them."""
     own = {name: value.op.origin or "" for name, value in named.items() if value.name is None and value.op is not None}
     return {**asked, **{name: asked[whole] for name, whole in own.items() if whole in asked and name not in asked}}
 

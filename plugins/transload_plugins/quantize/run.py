@@ -209,7 +209,8 @@ def prepared(
 ) -> Prepared:
     """What `quantized` finds out first, for who quantizes a module many times, with other layers each. Raises as that does."""
     check_asked(module, "none", None, True, calibration is not None and method)
-    ready = _prepared(written_out(module), scheme, samples, calibration, method)
+    calibration = Calibration.of(calibration)
+    ready = _prepared(in_pairs(written_out(module), calibration), scheme, samples, calibration, method)
     work = _Work(ready.module, scheme, ready.ranges, {}, {}, True)
     if ready.samples.kept:
         work.round(ready.samples.some(ROUNDED))

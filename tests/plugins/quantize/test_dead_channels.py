@@ -97,6 +97,8 @@ def test_sums_of_several_go_to_tflite(operator: str, tmp_path: Path) -> None:
     table = transload.calibrate(transload.load(file), samples)
     again = transload.convert(file, "tflite", tmp_path / "again", quantize="int8", quantizer_options={"calibration": table})
     assert again.verification is not None and again.verification.passed
+    words = transload.quantize(transload.load(file), "int8", samples, layers={"y": "F32"})
+    assert words.quantization is not None and {"y", "y#1"} <= words.quantization.floats.keys()
     if operator == "Sum":  # as tables of others are
         without = {name: kept for name, kept in table.ranges.items() if name != "y#1"}
         assert len(without) < len(table.ranges)
