@@ -38,6 +38,17 @@ def test_tflite(operator: str, operands: list[Any], results: list[Any], tmp_path
     assert "number" in str(caught.value) and "failed" not in str(caught.value)
 
 
+def test_subscripts_of_floats(tmp_path: Path) -> None:
+    """They ended in a TypeError."""
+    file = tmp_path / "model.tflite"
+    subscripts = ((5, 2), "float16", np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]], np.float16))
+    file.write_bytes(write_operator("EMBEDDING_LOOKUP_SPARSE", [
+        ((5,), "int32"), subscripts, ((2,), "int32", np.array([2, 3], np.int32)), ((5,), "float32"), ((6, 3), "float32")],
+        [((2, 3), "float32")], {"combiner": "MEAN"}))
+    with pytest.raises(TransloadError, match="both are integers"):
+        transload.lower(transload.load(file), "top")
+
+
 @pytest.mark.parametrize(("operator", "constants"), [
     ("Pad", [np.array([1, 0, 0, 0]), np.zeros(0, np.float32)]), ("Dropout", [np.zeros(0, np.float32), np.array([True])]),
     ("QuantizeLinear", [np.zeros(0, np.float32), np.zeros(0, np.uint8)]),

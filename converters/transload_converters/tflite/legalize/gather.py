@@ -146,6 +146,8 @@ def embedding_lookup_sparse(op: Op, rw: Rewriter) -> Value:
     count = static_shape(ids, "the ids", 1)[0]
     if indices.shape != (count, len(sums) + 1) or weights.shape != (count,):
         raise Unsupported(f"{count} ids have subscripts of shape {list(indices.shape)} and weights of {list(weights.shape)}")
+    if not (ids.is_integer and indices.is_integer):
+        raise Unsupported(f"its ids are {ids.type} and its subscripts {indices.type}, and both are integers")
     known = rw.constant_of(indices)
     if known is not None:
         _need_in_order(np.asarray(known)[:, :-1], sums, op.attribute("combiner"))
