@@ -16,7 +16,7 @@ import numpy as np
 
 from .shapes import write_sizes
 
-__all__ = ["scaled_sizes", "windows_of", "write_other_sizes"]
+__all__ = ["has_other_sizes", "scaled_sizes", "windows_of", "write_other_sizes"]
 
 _SCALING, _POOLING = ("Resize", "Upsample"), ("AveragePool", "LpPool", "MaxPool")
 
@@ -35,6 +35,11 @@ def windows_of(free: int, stride: int, length: int, ceil: bool) -> int:
     return count - 1 if ceil and (count - 1) * stride >= length else count
 
 
+def has_other_sizes(graph: Any) -> bool:
+    """Whether a graph, but for those in it, has operators of whose sizes inference may think otherwise."""
+    return any(node.op_type in (*_SCALING, *_POOLING) for node in graph.node)
+
+
 def write_other_sizes(model: Any, inferred: Any, own: set[str]) -> bool:
     """Write into a model the sizes of what it scales and pools, where those `inferred`, of the same model, are others.
 
@@ -42,7 +47,7 @@ def write_other_sizes(model: Any, inferred: Any, own: set[str]) -> bool:
     has to be inferred again, where anything was written, which is returned.
     """
     graph = model.graph
-    if not any(node.op_type in (*_SCALING, *_POOLING) for node in graph.node):
+    if not has_other_sizes(graph):
         return False
     known = _shapes(inferred.graph)
     told = {info.name: info for group in (graph.value_info, graph.output) for info in group}

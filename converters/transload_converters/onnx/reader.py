@@ -28,7 +28,7 @@ from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
-from .other_sizes import write_other_sizes
+from .other_sizes import has_other_sizes, write_other_sizes
 from .shapes import fix_input_shapes, write_sizes
 from .tensors import TensorReader
 from .types import value_type
@@ -343,12 +343,14 @@ def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
 
 
 def _tell_inside(graph: Any, inferred: Any) -> None:
-    """Note the types that inference found of values in subgraphs, of which the file says none, in these."""
+    """Note the types that inference found of values in subgraphs, of which the file says none, in these; none where it finds
+    other sizes than the operators say."""
     for node, other in zip(graph.node, inferred.node, strict=False):
         for attribute, found in zip(node.attribute, other.attribute, strict=False):
             for inner, known in zip(_graphs_of(attribute), _graphs_of(found), strict=False):
                 told = {info.name for group in (inner.value_info, inner.output, inner.input) for info in group}
-                inner.value_info.extend(info for info in known.value_info if info.name not in told)
+                if not has_other_sizes(inner):
+                    inner.value_info.extend(info for info in known.value_info if info.name not in told)
                 _tell_inside(inner, known)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 import transload
@@ -40,3 +41,28 @@ def test_padding_below_zero_is_refused(outputs: list[str], tmp_path: Path) -> No
     file.write_bytes(model.SerializeToString())
     with pytest.raises(ConversionError, match="none is below 0"):
         transload.lower(transload.load(file), "top")
+
+
+def test_windows_in_the_body_of_a_loop(tmp_path: Path) -> None:
+    """The sizes that inference finds there are not those of the operators, and are not taken."""
+    pytest.importorskip("onnxruntime")
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1, 2, 7, 6] x) => (float r, float[1] all) {
+        n = Constant <value = int64 {3}> ()
+        t = Constant <value = bool {1}> ()
+        zero = Constant <value = float {0.0}> ()
+        r, all = Loop (n, t, zero) <body = b (int64 i, bool c, float a) => (bool d, float e, float[1] f) {
+            d = Identity (c)
+            f = MaxPool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 1, 1], ceil_mode = 1> (x)
+            s = ReduceSum <keepdims = 0> (f)
+            e = Add (a, s)
+        }>
+    }"""
+    file = tmp_path / "model.onnx"
+    model = onnx.parser.parse_model(text)
+    body = next(attribute.g for op in model.graph.node for attribute in op.attribute if attribute.name == "body")
+    for open_ in (model.graph.output[1], body.output[2]):
+        open_.type.tensor_type.ClearField("shape")
+    onnx.save(model, file)
+    given = {"x": np.random.default_rng(0).normal(size=(1, 2, 7, 6)).astype(np.float32)}
+    found = transload.convert(file, "onnx", tmp_path / "out", input_data=given).verification
+    assert found is not None and found.passed
