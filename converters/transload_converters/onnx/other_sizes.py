@@ -8,7 +8,7 @@ Resize and Upsample by scales multiply in 32 bits, and inference in 64: a scale 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from .shapes import write_sizes
 
-__all__ = ["has_other_sizes", "scaled_sizes", "windows_of", "write_other_sizes"]
+__all__ = ["forget_other_sizes", "has_other_sizes", "scaled_sizes", "windows_of", "write_other_sizes"]
 
 _SCALING, _POOLING = ("Resize", "Upsample"), ("AveragePool", "LpPool", "MaxPool")
 
@@ -38,6 +38,25 @@ def windows_of(free: int, stride: int, length: int, ceil: bool) -> int:
 def has_other_sizes(graph: Any) -> bool:
     """Whether a graph, but for those in it, has operators of whose sizes inference may think otherwise."""
     return any(node.op_type in (*_SCALING, *_POOLING) for node in graph.node)
+
+
+def forget_other_sizes(graph: Any, around: Iterable[str] = (), seen: Mapping[str, list[int]] | None = None) -> set[str]:
+    """Remove from a graph, and those in it, the shapes that inference, before the file was written, gave to what is scaled and
+    pooled and is otherwise, and to all that comes behind. The names of these values are returned; `around` are those of the
+    graph that this one lies in, of which shapes are `seen`.
+    """
+    known, found = {**(seen or {}), **_shapes(graph)}, set(around)
+    sized = (*_scaled(graph, known), *_pooled(graph, known)) if has_other_sizes(graph) else ()
+    found |= {name for name, made, inexact in sized if known.get(name) == inexact != made}
+    for node in graph.node:
+        inner = [a.g for a in node.attribute if a.HasField("g")]
+        behind = [forget_other_sizes(each, found, known) & {info.name for info in each.output} for each in inner]
+        if any(behind) or not found.isdisjoint(node.input):
+            found.update(filter(None, node.output))
+    for info in (*graph.value_info, *graph.output):
+        if info.name in found and info.type.HasField("tensor_type"):
+            info.type.tensor_type.ClearField("shape")
+    return found
 
 
 def write_other_sizes(model: Any, inferred: Any, own: set[str]) -> bool:

@@ -28,7 +28,7 @@ from .bundles import spell_out
 from .dialect import FIRST_OPSET
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
-from .other_sizes import has_other_sizes, write_other_sizes
+from .other_sizes import forget_other_sizes, has_other_sizes, write_other_sizes
 from .shapes import fix_input_shapes, write_sizes
 from .tensors import TensorReader
 from .types import value_type
@@ -322,6 +322,7 @@ def _inferred(model: Any) -> Any:
 def _infer_types(model: Any) -> tuple[dict[str, Type], tuple[str, ...]]:
     from google.protobuf.message import DecodeError
 
+    forget_other_sizes(model.graph)
     if _is_told(model):
         return types_of(model.graph), ()
     for name in _NEXT:

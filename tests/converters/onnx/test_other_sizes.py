@@ -66,3 +66,51 @@ def test_windows_in_the_body_of_a_loop(tmp_path: Path) -> None:
     given = {"x": np.random.default_rng(0).normal(size=(1, 2, 7, 6)).astype(np.float32)}
     found = transload.convert(file, "onnx", tmp_path / "out", input_data=given).verification
     assert found is not None and found.passed
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_sizes_of_inference_that_the_file_gives(scaled: bool, tmp_path: Path) -> None:
+    """A file that was written after inference says them of all its values: the operators were refused that say otherwise."""
+    pytest.importorskip("onnxruntime")
+    image = np.random.default_rng(0).normal(size=(1, 2, 7, 50)).astype(np.float32)
+    window = {"kernel_shape": [3, 2], "strides": [2, 2], "pads": [1, 0, 1, 1], "ceil_mode": 1}
+    first = node("Resize", ["x", "", "s"], ["p"], mode="nearest") if scaled else node("MaxPool", ["x"], ["p"], **window)
+    nodes = [first, node("Relu", ["p"], ["r"]), node("Identity", ["r"], ["y"])]
+    scales = {"s": np.array([1, 1, 1, 1.3], np.float32)} if scaled else {}
+    model = onnx.shape_inference.infer_shapes(make_model(nodes, {"x": image}, ["p", "y"], scales, opset=19))
+    inexact = [dim.dim_value for dim in model.graph.output[1].type.tensor_type.shape.dim]
+    onnx.save(model, tmp_path / "model.onnx")
+    module = transload.load(tmp_path / "model.onnx")
+    exact = [type_.shape for type_ in module.outputs.values()][1]
+    assert exact is not None and inexact != list(exact)
+    for target in ("onnx", "tosa"):
+        found = transload.convert(tmp_path / "model.onnx", target, tmp_path / target).verification
+        assert found is not None and found.passed, found
+
+
+def test_sizes_of_inference_behind_a_branch(tmp_path: Path) -> None:
+    """onnxruntime, which infers them itself, has no place for what the branch gives."""
+    text = """<ir_version: 8, opset_import: ["" : 13]> g (float[1, 2, 7, 6] x, bool t) => (float[1, 2, 4, 4] y) {
+        r = If (t) <then_branch = a () => (float[1, 2, 4, 4] f) {
+            f = MaxPool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 1, 1], ceil_mode = 1> (x)
+        }, else_branch = b () => (float[1, 2, 4, 4] f) {
+            h = Relu (x)
+            f = MaxPool <kernel_shape = [3, 2], strides = [2, 2], pads = [1, 0, 1, 1], ceil_mode = 1> (h)
+        }>
+        y = Neg (r)
+    }"""
+    onnx.save(onnx.shape_inference.infer_shapes(onnx.parser.parse_model(text)), tmp_path / "model.onnx")
+    onnx.save(_without_sizes(onnx.parser.parse_model(text)), tmp_path / "open.onnx")
+    given = {"x": np.random.default_rng(0).normal(size=(1, 2, 7, 6)).astype(np.float32)}
+    for truth in (True, False):
+        made, expected = (
+            transload.run(transload.lower(transload.load(tmp_path / f"{name}.onnx"), "top"), given | {"t": np.array(truth)})["y"]
+            for name in ("model", "open"))
+        assert made.shape == (1, 2, 4, 3) and np.array_equal(made, expected)
+
+
+def _without_sizes(model: onnx.ModelProto) -> onnx.ModelProto:
+    (branches,) = (op for op in model.graph.node if op.op_type == "If")
+    for graph in (model.graph, *(attribute.g for attribute in branches.attribute)):
+        graph.output[0].type.tensor_type.ClearField("shape")
+    return model

@@ -32,7 +32,7 @@ def test_convolutions_by_packed_weights(operator: str, given: str, weights: str,
             ((1, 6, 5, 4), given, None, quant), (numbers.shape, weights, numbers, ((0.4,), (0,))),
             ((made,), bias, np.ones(made, bias), ((0.4 * (step or 1),), (0,)) if integers else None)],
         [((1, 6, 5, made), given, None, ((4 * step,), (0,)) if step else None)],
-        {"stride_w": 1, "stride_h": 1, "padding": "SAME", **({} if operator == "CONV_2D" else {"depth_multiplier": 1})}, version=7)
+        {"stride_w": 1, "stride_h": 1, "padding": "SAME", **({} if made == 3 else {"depth_multiplier": 1})}, version=7)
     file = tmp_path / "packed.tflite"
     file.write_bytes(content)
     made_of = transload.convert(file, "tosa", verify="yes")
