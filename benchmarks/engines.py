@@ -34,6 +34,7 @@ from onnx_vs_runtime import SHAPES, VALUES
 from peer import model_name, run_step
 from rich.console import Console
 from rich.table import Table
+from transload_converters.onnx import imported
 
 SUFFIXES = ("*.tflite", "*.onnx")
 ENGINES = ("reference", "xla", "xla-top", "tosa_reference_model", "iree", "own")
@@ -187,8 +188,7 @@ def by_iree(tosa: Any, given: dict[str, np.ndarray]) -> Run:
 
 def by_own_runtime(path: Path, inputs: dict[str, np.ndarray], threads: int) -> Run:
     if path.suffix == ".onnx":
-        import onnxruntime
-
+        onnxruntime = imported.onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         # Its threads would go on looking for work while the next engine is measured.

@@ -21,6 +21,8 @@ pytest_plugins = ["tests.support.judges"]
 settings.register_profile("transload", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("transload")
 
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests run onnxruntime as a judge themselves, and need tell nobody
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # In the background of a shell Ctrl-C is ignored, and children would inherit that: tests of interruption would wait for ever.

@@ -19,6 +19,7 @@ from transload.errors import ConversionError, Finding, RunError
 from transload.ir import Module
 from transload.journey import convert_to
 
+from . import imported
 from .session import exchanged, first_line, told
 from .writer import EXTERNAL_FROM, constant_bytes, model_of, refuse_unwritable
 
@@ -36,7 +37,7 @@ class Execute:
     """
 
     def __init__(self, module: Module, function: str = "main") -> None:
-        import onnxruntime
+        onnxruntime = imported.onnxruntime()
 
         self.main = module.function(function)
         if self.main is not module.main:
@@ -75,7 +76,7 @@ prepare = Execute
 @contextmanager
 def _ended_in_time() -> Iterator[Any]:
     """Options of a run that ends, between two of its nodes, when the time is over that an execution has (`budget.timed`)."""
-    import onnxruntime
+    onnxruntime = imported.onnxruntime()
 
     options = onnxruntime.RunOptions()
     left = seconds_left()

@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from . import imported
+
 __all__ = ["made_exact", "saturates"]
 
 _PRODUCTS: dict[str, list[tuple[tuple[int, ...], int, int]]] = {
@@ -29,8 +31,9 @@ _SHIFT = 128
 @lru_cache(maxsize=1)
 def saturates() -> bool:
     """Whether onnxruntime's product of u8 by i8 saturates on this processor: 2 * 255 * 127 is asked for."""
-    import onnxruntime
     from onnx import TensorProto, helper
+
+    onnxruntime = imported.onnxruntime()
 
     a, b, y = (helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (
         ("a", TensorProto.UINT8, [1, 8]), ("b", TensorProto.INT8, [8, 8]), ("y", TensorProto.INT32, [1, 8])))

@@ -13,6 +13,7 @@ import numpy as np
 from transload.errors import MissingKernel, RunError
 from transload.ir import dtype_of
 
+from . import imported
 from .bundles import element_name
 from .saturation import made_exact, saturates
 from .tensors import PACKED, packed, unpacked
@@ -59,7 +60,7 @@ class Session:
 
 
 def _session(file: str, name: str, keep: bool, optimized: bool) -> Any:
-    import onnxruntime
+    onnxruntime = imported.onnxruntime()
 
     options = onnxruntime.SessionOptions()
     levels = onnxruntime.GraphOptimizationLevel
@@ -137,7 +138,7 @@ def exchanged(session: Any, names: Sequence[str], fed: Mapping[str, Any], option
         return list(session.run(names, fed, options))
     if others := [each for each in (*taken, *given) if not each.startswith("tensor(")]:
         raise MissingKernel(f"onnxruntime exchanges {carried} beside tensors alone, and here is {others[0]}")
-    import onnxruntime
+    onnxruntime = imported.onnxruntime()
 
     made = onnxruntime.OrtValue
     stored = {name: _bits(np.asarray(array), inputs[name]) for name, array in fed.items()}

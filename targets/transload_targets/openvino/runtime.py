@@ -5,6 +5,7 @@ Source: https://docs.openvino.ai (package `openvino`: `convert_model`, `save_mod
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,21 @@ from transload.errors import RunError
 
 __all__ = ["Session", "convert", "refusal_of"]
 
+_TELEMETRY = "openvino_telemetry"
+"""The package through which OpenVINO tells its maker that it was imported, and what it converts; it works without."""
+
+
+def _openvino() -> Any:
+    """The package, imported so that it sends and keeps nothing. A process that has the other one already is the user's own."""
+    sys.modules.setdefault(_TELEMETRY, None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
 
 def refusal_of(model: str) -> str | None:
     """Why an ONNX file cannot be converted; None where it can."""
-    import openvino
-
+    openvino = _openvino()
     try:
         openvino.convert_model(model)
     except Exception as error:  # openvino.tools.ovc.error.Error, RuntimeError: what it says is what is known
@@ -29,8 +40,7 @@ def refusal_of(model: str) -> str | None:
 
 def convert(model: str) -> dict[str, bytes]:
     """An ONNX file as intermediate representation: the text of `.xml` and the bytes of `.bin`. Floats keep their 32 bits."""
-    import openvino
-
+    openvino = _openvino()
     try:
         made = openvino.convert_model(model)
         openvino.save_model(made, "model.xml", compress_to_fp16=False)  # in this process's own folder
@@ -47,8 +57,7 @@ class Session:
     """
 
     def __init__(self, path: str, threads: int = 0) -> None:
-        import openvino
-
+        openvino = _openvino()
         config: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
         if threads:
             config |= {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": "1"}
