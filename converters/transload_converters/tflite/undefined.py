@@ -12,6 +12,7 @@ from transload.ir.build import constant_of
 
 from .dialect import SPARSE_BLOCK
 from .overflow import overflows
+from .suppressions import open_selections
 
 __all__ = ["has_narrow_bias", "undefined"]
 
@@ -40,7 +41,7 @@ def undefined(source: Module, hub: Module | None, given: Mapping[str, Any]) -> s
     large = [f"{op.origin or op.name} scales by {factor:g}" for op in ops if (factor := _beyond(op)) is not None]
     found = [f"{', '.join(list(names)[:3])}: {why}" for names, why in told if names]
     found += [f"LiteRT has no multipliers for such scales, and its sums overflow: {'; '.join(large[:3])}"] if large else []
-    return "; ".join(filter(None, (*found, overflows(hub, given))))
+    return "; ".join(filter(None, (*found, overflows(hub, given), open_selections(source, hub, given))))
 
 
 def _is_bent(op: Op) -> bool:

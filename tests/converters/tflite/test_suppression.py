@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import transload
+from transload_converters.tflite.undefined import undefined
+from transload_converters.tflite.writer import ModelWriter
 
 from tests.support.litert import run_litert
 from tests.support.tflite_models import read_bytes, write_operator
@@ -34,3 +36,33 @@ def test_places_for_which_there_is_no_box_hold_zeros(operator: str, wanted: int,
     for mine, theirs in zip(ours, run_litert(content, given, True), strict=True):
         assert mine.dtype == theirs.dtype
         np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("tied", "flat", "why"), [
+    (False, False, ""), (True, False, "boxes of equal scores in no order"), (False, True, "a box without an area again and again")])
+def test_boxes_of_which_litert_selects_any(tied: bool, flat: bool, why: str) -> None:
+    """Behind a sigmoid that saturates its verification failed."""
+    generator = np.random.default_rng(3)
+    corner = generator.uniform(0, 1, (9, 2))
+    boxes = np.concatenate([corner, corner + generator.uniform(0.1, 0.5, (9, 2))], 1).astype(np.float32)
+    scores = generator.uniform(0.2, 1, 9).astype(np.float32)
+    if tied:
+        scores[:] = 1
+    if flat:
+        boxes[4, 2] = boxes[4, 0]
+        scores[4] = 1
+    model = ModelWriter()
+    given = [model.add_tensor("boxes", (9, 4), "float32"), model.add_tensor("scores", (9,), "float32")]
+    held = [model.add_tensor(name, (), type_, np.array(number, type_)) for name, type_, number in (
+        ("most", "int32", 6), ("iou", "float32", 0.5), ("least", "float32", 0.1), ("sigma", "float32", 0))]
+    boxes_again = model.add_tensor("b", (9, 4), "float32")
+    model.add_operator("ABS", [given[0]], [boxes_again])
+    made = [model.add_tensor("i", (6,), "int32"), model.add_tensor("s", (6,), "float32"), model.add_tensor("n", (), "int32")]
+    model.add_operator("NON_MAX_SUPPRESSION_V5", [boxes_again, given[1], *held], made)
+    model.inputs, model.outputs = given, made
+    module = read_bytes(model.finish())
+    hub, inputs = transload.lower(module, "top"), {"boxes": boxes, "scores": scores}
+    said = undefined(module, hub, inputs)
+    assert said == (f"i: LiteRT selects {why}" if why else "")
+    ours, theirs = transload.run(hub, inputs).values(), run_litert(model.finish(), inputs, True)
+    assert all(np.allclose(*pair) for pair in zip(ours, theirs, strict=True)) == (not why)
