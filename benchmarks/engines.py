@@ -34,6 +34,7 @@ from onnx_vs_runtime import SHAPES, VALUES
 from peer import model_name, run_step
 from rich.console import Console
 from rich.table import Table
+
 from transload_converters.onnx import imported
 
 SUFFIXES = ("*.tflite", "*.onnx")

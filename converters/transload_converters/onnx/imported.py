@@ -8,8 +8,8 @@ from typing import Any
 __all__ = ["onnxruntime"]
 
 _SILENT = "ORT_DISABLE_TELEMETRY"
-"""From 1.32 on onnxruntime, unless this is set before it is imported, keeps events of each session in the user's folders,
-with paths, errors and names of nodes, and sends them. Its `disable_telemetry_events` comes too late, and does not end that (measured)."""
+"""From 1.32 on onnxruntime, unless this is set before it is imported, keeps events of each session in the user's folders, with
+paths, errors and names of nodes, and sends them. Its `disable_telemetry_events` comes too late, and ends none of that."""
 
 
 def onnxruntime() -> Any:

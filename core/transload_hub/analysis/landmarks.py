@@ -49,7 +49,8 @@ def _numbers(value: Value) -> np.ndarray | None:
     if not isinstance(dense.type.element, IntegerType | FloatType):
         return None
     array = dense.numpy().ravel()
-    array = array if array.dtype.kind in "iu" else array.astype(np.float64)
+    if array.dtype.kind not in "iu":  # integers of less than a byte are of no kind that numpy knows
+        array = array.astype(np.int64 if isinstance(dense.type.element, IntegerType) else np.float64)
     array = array[np.isfinite(array)]
     return array if array.size else None
 

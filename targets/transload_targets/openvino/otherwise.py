@@ -1,10 +1,10 @@
 """What OpenVINO's CPU plugin computes otherwise than ONNX says, written by operators that it computes right.
 
-Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8 bits
-it saturates sums, products and signs, which wrap round in ONNX; and what it makes of integers in floats it rounds, where
-ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32 may hold. What
-HardSigmoid and Selu say of 0 it takes for nothing said. Reductions over no dimensions it takes for what they are of.
-Proportions that Resize keeps it does not read.
+Measured with OpenVINO 2026.4: of NaN it says that it is greater than any number, and not that it is less; of integers of 8
+bits it saturates sums, products, signs and shifts to the left, which wrap round in ONNX; what it makes of integers in floats it
+rounds, where ONNX cuts. It has no f64, in which logarithms of sums of integers are written, and powers whose exponents no f32
+may hold. What HardSigmoid and Selu say of 0 it takes for nothing said. Reductions over no dimensions it takes for what they are
+of. Proportions that Resize keeps it does not read.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from transload.ir import (
 )
 from transload.ir.build import Builder
 
+from .short import cut_to_16_bits
+
 __all__ = ["keeps_proportions", "plain_sizes", "write_otherwise"]
 
 _EXCHANGED = {"onnx.Greater": "onnx.Less", "onnx.GreaterOrEqual": "onnx.LessOrEqual"}
@@ -62,6 +64,8 @@ def write_otherwise(module: Module) -> bool:
             _replace(op, _EXCHANGED[op.name], tuple(reversed(op.operands)))
         elif op.name in _WRAPPING and element in (I8, UI8):
             _replace_in(op, I32)
+        elif op.name == "onnx.BitShift" and op.attribute("direction") == "LEFT" and element == UI8:
+            _replace_in(op, UI16)
         elif op.name == "onnx.Shrink" and op.operands[0].is_integer:
             _replace_in(op, F32)
         elif keeps_proportions(op) and plain_sizes(op) is not None:
@@ -80,6 +84,7 @@ def write_otherwise(module: Module) -> bool:
         else:
             continue
         changed = True
+    changed |= cut_to_16_bits(module)
     if powers:
         listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
         module.notes = (*module.notes, f"powers that are computed in f64 in the model are in f32 here: {listed}")

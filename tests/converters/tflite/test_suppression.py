@@ -39,7 +39,8 @@ def test_places_for_which_there_is_no_box_hold_zeros(operator: str, wanted: int,
 
 
 @pytest.mark.parametrize(("tied", "flat", "why"), [
-    (False, False, ""), (True, False, "boxes of equal scores in no order"), (False, True, "a box without an area again and again")])
+    (False, False, ""), (True, False, "boxes of equal scores in no order"),
+    (False, True, "a box without an area again and again")])
 def test_boxes_of_which_litert_selects_any(tied: bool, flat: bool, why: str) -> None:
     """Behind a sigmoid that saturates its verification failed."""
     generator = np.random.default_rng(3)

@@ -32,6 +32,7 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     *((operator, FLOATS, {}) for operator in ("Greater", "GreaterOrEqual")),
     *((operator, given, {}) for operator in ("Add", "Sub", "Mul") for given in (BYTES, COUNTS)),
     *((operator, BYTES[:1], {}) for operator in ("Neg", "Abs")),
+    ("BitShift", [COUNTS[0], np.array([1, 7, 6, 4], np.uint8)], {"direction": "LEFT"}),
     *(("Shrink", [np.array([18, 20, 17, 4], kind)], SHRUNK) for kind in (np.uint8, np.int16, np.int32, np.int64)),
 ]
 
@@ -267,3 +268,43 @@ def test_what_is_inexact_is_in_the_report(tmp_path: Path) -> None:
     saved(tmp_path / "m.onnx", "Div", [np.ones(4, np.int32)] * 2)
     artifact = transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out")
     assert any("2^24" in note for note in artifact.report.notes)
+
+
+@needs_openvino
+@pytest.mark.parametrize("kind", [np.uint16, np.int16])
+@pytest.mark.parametrize(("operator", "how"), [
+    ("Add", {}), ("Sub", {}), ("Mul", {}), ("Neg", {}), ("Abs", {}), ("BitwiseNot", {}), ("BitShift", {"direction": "LEFT"}),
+    ("Cast", {})])
+def test_numbers_of_16_bits_wrap_round(operator: str, how: dict[str, Any], kind: type, tmp_path: Path) -> None:
+    """OpenVINO keeps them in 32, and what took them saw numbers beyond 16: of 0 it counted 8 leading zeros."""
+    if (kind is np.uint16 and operator == "Neg") or (kind is np.int16 and operator == "BitShift"):
+        pytest.skip("ONNX has none of these")
+    ends = np.iinfo(kind)
+    x = np.array([0, 1, 5, ends.max, ends.min, ends.max // 2 + 9], kind)
+    given = {"x": x if operator != "Cast" else np.array([70000, -1, 65536, 32768, -40000, 7], np.int32)}
+    two = ["x", "two"] if operator in ("Add", "Sub", "Mul", "BitShift") else ["x"]
+    if operator == "Cast":
+        how = {"to": onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))}
+    nodes = [node(operator, two, ["a"], **how), node("Cast", ["a"], ["y"], to=onnx.TensorProto.INT32)]
+    constants = {"two": np.array(3 if operator == "BitShift" else ends.max // 2 + 3, kind)} if len(two) > 1 else {}
+    onnx.save(make_model(nodes, given, ["y"], constants, 20), tmp_path / "m.onnx")
+    wanted = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, given)[0]
+    transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", verify=False)
+    np.testing.assert_array_equal(transload.run(tmp_path / "out", given)["y"], wanted)
+
+
+@pytest.mark.parametrize(("operator", "given", "how", "why"), [
+    ("Cast", [np.array([3e9], np.float32)], {"to": onnx.TensorProto.UINT32}, "numbers beyond 2"),
+    ("Cast", [np.array([3e9], np.float32)], {"to": onnx.TensorProto.INT64}, "numbers beyond 2"),
+    ("Cast", [np.array([3], np.uint32)], {"to": onnx.TensorProto.INT64}, "numbers beyond 2"),
+    ("Cast", [np.array([3], np.int64)], {"to": onnx.TensorProto.INT32}, ""),
+    ("Cast", [np.array([0.1], np.float32)], {"to": onnx.TensorProto.FLOAT16}, "rounds nothing"),
+    ("BitwiseNot", [np.array([3], np.int64)], {}, "numbers beyond 2"),
+    ("BitShift", [np.array([3], np.uint32)] * 2, {"direction": "RIGHT"}, "lose their last digits")])
+def test_what_has_other_numbers_is_noted(
+    operator: str, given: list[Any], how: dict[str, Any], why: str, tmp_path: Path,
+) -> None:
+    saved(tmp_path / "m.onnx", operator, given, opset=20, **how)
+    module = transload.load(tmp_path / "m.onnx")
+    tell_inexact(module)
+    assert any(why in note for note in module.notes) if why else not module.notes
