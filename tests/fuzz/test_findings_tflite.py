@@ -468,3 +468,9 @@ def test_integers_to_the_power_of_computed_floats() -> None:
         }) {function_type = (tensor<4xi32>, tensor<4xf32>) -> tensor<4xi32>, sym_name = "main"} : () -> ()""")
     with pytest.raises(ConversionError, match="computed floats"):
         transload.lower(module, "tosa")
+
+
+def test_keys_of_a_look_up_have_a_dimension() -> None:
+    keys, table = ((), "int32", np.array(3, np.int32), None), ((1, 2), "float32", np.ones((1, 2), np.float32), None)
+    given = [((4,), "int32", None, None), keys, table]
+    refused(write_operator("HASHTABLE_LOOKUP", given, [((4, 2), *FLOAT), ((4,), "uint8", None, None)]), "the keys")

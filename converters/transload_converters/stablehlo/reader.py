@@ -38,7 +38,7 @@ _generic = re.compile(rb'"(?:builtin\.module|func\.func)"\s*\(')
 _pretty = re.compile(rb"(?m)^\s*(?:module\b|func\.func\b)")
 _operation = re.compile(rb"(?m)^[^\"\n]*(?:=\s*|^\s*)(?:stablehlo|chlo|vhlo|func|arith|cf|tensor|sdy|util|ml_program)\.\w+[\s(]")
 _HEAD = 4096
-_jumps = re.compile(rb'"(?:cf\.\w+|chlo\.\w+|vhlo\.\w+)"\s*\(')
+_jumps = re.compile(rb'"(?:(?:cf|chlo|vhlo)\.\w+|sdy\.(?!mesh")\w+)"\s*\(')
 
 
 def detect(head: bytes, path: Path) -> bool:
@@ -145,5 +145,5 @@ def _from_text(data: memoryview, name: str) -> Module:
 
 
 def _is_generic(text: bytes) -> bool:
-    """Whether text is in generic form throughout, and core's parser reads it: no jumps, and no CHLO."""
+    """Whether text is in generic form throughout, and core's parser reads it: no jumps, CHLO or shardings."""
     return _generic.search(text) is not None and _operation.search(text) is None and _jumps.search(text) is None

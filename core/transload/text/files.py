@@ -39,20 +39,35 @@ def detect(head: bytes, path: Path) -> bool:
     What Python shows of a module is no MLIR, and `parse_module` says so.
 
     So does text of ops in their dialects' own form, where plugins say how it is read (`transload.text.assembly`). Text of
-    dialects that have a reader of their own is left to that.
+    dialects that have a reader of their own is left to that, in generic form where it has ops of dialects that nobody declares.
     """
     start = head.lstrip()
-    if not start or start.startswith((b'"', b"<module")) or b'"builtin.module"' in head or b'"func.func"' in head:
-        return True
-    words = [word.decode("ascii", "replace") for word in _word.findall(head)]
     others = {reader.dialect for reader in host().readers.values() if ".mlir" in reader.suffixes}
-    quoted = {name.decode("ascii", "replace") for name in _quoted.findall(head)}
+    quoted = _dialects_of(head)
+    if not start or start.startswith((b'"', b"<module")) or b'"builtin.module"' in head or b'"func.func"' in head:
+        all_of_file = _dialects_of(_beginning(path)) if quoted & others else quoted
+        return not others or all_of_file <= host().dialects.keys()
+    words = [word.decode("ascii", "replace") for word in _word.findall(head)]
     known = _pretty.search(head) is not None and all(map(form_of, words))
     known = known and all(name in host().dialects and name not in others for name in quoted)
     return known and _goes_on(path, head.rfind(b"\n") + 1)
 
 
 _PIECE, _SEARCHED = 1 << 20, 1 << 26
+
+
+def _dialects_of(text: bytes) -> set[str]:
+    """The dialects of the ops that a text quotes."""
+    return {name.decode("ascii", "replace") for name in _quoted.findall(text)}
+
+
+def _beginning(path: Path) -> bytes:
+    """As much of a file as is searched; nothing where it cannot be read, which whoever reads it says."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_SEARCHED)
+    except OSError:
+        return b""
 
 
 def _goes_on(path: Path, begun: int) -> bool:

@@ -313,7 +313,8 @@ class UnaryNumber(Unary):
     input = operand("the tensor", type=QUANTITY_TENSOR)
 
 
-_BY_KERNEL = {"Abs": rounds("double", "exact", "once"), "Sqrt": rounds("truncate", "exact", "once")}
+_BY_KERNEL = {
+    "Abs": rounds("double", "exact", "once"), "Rsqrt": rounds("double", "exact", "once"), "Sqrt": rounds("truncate", "exact", "once")}
 """Functions that LiteRT does not look up in a table of rounded results."""
 
 

@@ -231,3 +231,27 @@ def test_xla_runs_quantized_types() -> None:
     given = {"arg0": np.array([2, -4], np.int8)}
     for engine in ("reference", "xla"):
         np.testing.assert_array_equal(_first(transload.run(module, given, engine=engine)), [1.0, -2.0])
+
+
+@pytest.mark.parametrize("operation", [
+    '"chlo.erf_inv"(%0) : (tensor<4xf32>) -> tensor<4xf32>',
+    '"sdy.sharding_constraint"(%0) <{sharding = #sdy.sharding<@mesh, [{"d"}]>}> : (tensor<4xf32>) -> tensor<4xf32>'])
+@pytest.mark.parametrize("before", [0, 200])
+def test_generic_form_with_ops_of_others(operation: str, before: int, tmp_path: Path) -> None:
+    """It went to the reader of what is written here, which knows neither, wherever in the file they stand."""
+    pytest.importorskip("jaxlib")
+    lines = "".join(
+        f'%c{place} = "stablehlo.abs"(%x) : (tensor<4xf32>) -> tensor<4xf32>\n' for place in range(before))
+    (tmp_path / "m.mlir").write_text(f""""builtin.module"() ({{
+        "sdy.mesh"() <{{mesh = #sdy.mesh<["d"=1]>, sym_name = "mesh"}}> : () -> ()
+        "func.func"() <{{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}}> ({{
+        ^bb0(%x: tensor<4xf32>):
+            {lines}
+            %0 = "stablehlo.tanh"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+            %1 = {operation}
+            "func.return"(%1) : (tensor<4xf32>) -> ()
+        }}) : () -> ()
+    }}) : () -> ()""")
+    module = transload.load(tmp_path / "m.mlir")
+    (made,) = transload.run(module, dict.fromkeys(module.inputs, np.full(4, 0.5, np.float32))).values()
+    assert made.shape == (4,) and np.isfinite(made).all()

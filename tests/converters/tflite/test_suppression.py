@@ -67,3 +67,23 @@ def test_boxes_of_which_litert_selects_any(tied: bool, flat: bool, why: str) -> 
     assert said == (f"i: LiteRT selects {why}" if why else "")
     ours, theirs = transload.run(hub, inputs).values(), run_litert(model.finish(), inputs, True)
     assert all(np.allclose(*pair) for pair in zip(ours, theirs, strict=True)) == (not why)
+
+
+def test_options_of_detections_are_numbers_and_unfold_no_more() -> None:
+    """60 vectors, each of which names the one before it twice, were unfolded; a text was taken as true."""
+    from flatbuffers import flexbuffers
+
+    from transload.errors import ConversionError
+
+    builder = flexbuffers.Builder()
+    with builder.Map():
+        builder.Key("max_detections")
+        builder.Int(3)
+        builder.Key("use_regular_nms")
+        builder.String("x")
+    numbers = [((1, 5, 4), "float32"), ((1, 5, 3), "float32"), ((5, 4), "float32", np.ones((5, 4), np.float32))]
+    results = [((1, 3, 4), "float32"), ((1, 3), "float32"), ((1, 3), "float32"), ((1,), "float32")]
+    content = write_operator("TFLite_Detection_PostProcess", numbers, results, custom_options=bytes(builder.Finish()))
+    with pytest.raises(ConversionError) as raised:
+        transload.lower(read_bytes(content), "top")
+    assert "use_regular_nms what is no number" in str(raised.value.findings)

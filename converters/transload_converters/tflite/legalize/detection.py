@@ -52,14 +52,20 @@ def _options(op: Op) -> _Options:
     data = bytes_of(op.attribute("custom_option"))
     kinds = {"int": int, "float": float, "bool": bool}
     try:
-        found = flexbuffers.Loads(bytearray(data))
+        root = flexbuffers.GetRoot(bytearray(data))
+        given = dict(zip((str(key.AsKey) for key in root.AsMap.Keys), root.AsMap.Values, strict=True))
+        found = {field.name: given[field.name] for field in dataclasses.fields(_Options) if field.name in given}
+        other = [name for name, value in found.items() if not (value.IsNumeric or value.IsBool)]
+        numbers = {name: value.Value for name, value in found.items() if name not in other}  # never all: what is shared unfolds
     except Exception as error:  # FlexBuffers' reader is not made for damaged bytes: anything may come out of it
         raise _unreadable(error) from None
+    if other:
+        raise Unsupported(f"its options say of {', '.join(other)} what is no number")
     try:
         return _Options(**{
-            field.name: kinds[str(field.type)](found[field.name])
-            for field in dataclasses.fields(_Options) if field.name in found})
-    except (TypeError, ValueError, OverflowError) as error:  # it is no map, one is missing, or is no number
+            field.name: kinds[str(field.type)](numbers[field.name])
+            for field in dataclasses.fields(_Options) if field.name in numbers})
+    except (TypeError, ValueError, OverflowError) as error:  # one is missing, or is no number that there is
         raise _unreadable(error) from None
 
 

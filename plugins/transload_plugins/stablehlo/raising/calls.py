@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from transload.errors import OpenSizes, Unsupported
-from transload.ir import Op, Value
+from transload.ir import I32, Op, Value
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub import tables
 
@@ -133,11 +133,13 @@ def _refuse_unless(op: CustomCall, fits: bool) -> None:
 
 
 def _cholesky(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
-    """`potrf`: the factor, and that it went well."""
-    ((*batch, _, _),) = _matrices(op)
+    """`potrf`: the factor, and whether it went well: not of a matrix that is not positive definite, of whose factor some are NaN."""
+    _matrices(op)
     matrix = op.operands[0]
-    made = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo", "LU") == "L"})
-    return [made.results[0], rw.constant(tables.zeros(batch, np.int32))]
+    factor = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo", "LU") == "L"}).results[0]
+    is_nan = rw.emit("top.Compare", factor, factor, mode="NotEqual")
+    failed = rw.emit("top.Reduce", is_nan, axes=(-2, -1), keepdims=False, mode="ReduceAny")
+    return [factor, rw.emit("top.Cast", failed, element=I32)]
 
 
 def _triangular_solve(op: CustomCall, rw: Rewriter) -> Sequence[Value]:

@@ -412,7 +412,7 @@ _UNARY = {
 }
 _QUANTIZED_UNARY = {
     "top.Abs": ("double", (I8, I16)), "top.Exp": ("exact", (I8, I16)), "top.Log": ("exact", (I8, I16)),
-    "top.Rsqrt": ("exact", (I8,)), "top.Sqrt": ("truncate", (I8, I16)),
+    "top.Rsqrt": ("double", (I8,)), "top.Sqrt": ("truncate", (I8, I16)),
 }
 """Functions that LiteRT has kernels for of quantized numbers: how they round, and of which types."""
 

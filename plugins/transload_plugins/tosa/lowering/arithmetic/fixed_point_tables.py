@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -12,13 +13,13 @@ from transload.errors import Unsupported
 from transload.ir import I8, I16, I32, QuantType, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
-from transload_hub.scales import apply_scale, divide_by_power_of_two, scale32
+from transload_hub.scales import INT32_MAX, apply_scale, divide_by_power_of_two, high_multiply, scale32
 
 from ... import build
 from .rescaling import i32, shift_right, widen
 from .tables import int8_numbers, reals_of
 
-__all__ = ["absolute", "hard_swish", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
+__all__ = ["absolute", "hard_swish", "inverse_root", "joined_unsigned", "leaky_relu", "sigmoid_or_tanh", "square_root"]
 
 
 def _saturated(numbers: np.ndarray, target: QuantType) -> np.ndarray:
@@ -30,6 +31,46 @@ def leaky_relu(source: QuantType, target: QuantType, up: float, down: float, neg
     x = int8_numbers() - source.zero_point
     below = apply_scale(x, scale32(down))
     return _saturated(np.where(x >= 0, apply_scale(x, scale32(up)), -below if negated else below), target)
+
+
+_ROOT_BITS = 20
+"""Bits of fraction that an inverse root has before it is scaled."""
+_HALF_ROOT_OF_2 = 1518500250
+"""`sqrt(2) / 2` of Q0.31."""
+
+
+def inverse_root(source: QuantType, target: QuantType) -> np.ndarray:
+    """`1 / sqrt(x)` by five of Newton's steps in fixed point; of what has none, the greatest number.
+
+    Source: `RsqrtEvalQuantized` in `tensorflow/lite/kernels/elementwise.cc` and `GetInvSqrtQuantizedMultiplierExp` in
+    `tensorflow/lite/kernels/internal/common.h`.
+    """
+    real = 1.0 / (math.sqrt(np.float32(source.scale)) * float(np.float32(target.scale)))
+    x = int8_numbers() - source.zero_point
+    roots = np.array([_inverse_root(int(number)) if number > 0 else 0 for number in x], np.int64)
+    made = _saturated(apply_scale(roots, scale32(real / (1 << _ROOT_BITS))), target)
+    return np.where(x > 0, made, target.storage_max).astype(made.dtype)
+
+
+def _inverse_root(number: int) -> int:
+    """`2**20 / sqrt(number)` of an integer from 1 to 255."""
+    if number == 1:
+        return 1 << _ROOT_BITS
+    pairs = (31 - number.bit_length()) // 2 - 1  # by how many bits, two by two, it is moved up to lie in Q3.28
+    given = (number << 2 * pairs) >> 1
+    x, half, three_halves = 1 << 28, divide_by_power_of_two(given, 1), (1 << 28) + (1 << 27)
+    for _ in range(5):
+        cube = _up(high_multiply(high_multiply(x, x), x), 6)
+        x = _up(high_multiply(three_halves, x) - high_multiply(half, cube), 3)
+    root, exponent = int(high_multiply(x, _HALF_ROOT_OF_2)), 11 - pairs
+    if exponent < 0:
+        root, exponent = root << -exponent, 0
+    return int(divide_by_power_of_two(root, 31 - _ROOT_BITS + exponent))
+
+
+def _up(number: Any, bits: int) -> int:
+    """A number moved up, saturated to 32 bits."""
+    return max(-INT32_MAX - 1, min(INT32_MAX, int(number) << bits))
 
 
 def absolute(source: QuantType, target: QuantType, ratio: float) -> np.ndarray:

@@ -128,6 +128,8 @@ def through_table(op: Op, rw: Rewriter) -> Value | None:
     function = _function(op, target) or _kernel_function(op, rw, x)
     if function is None:
         return None
+    if target.storage == I8 and op.name == "top.Rsqrt" and rounding_of(op) == DOUBLE:
+        return lookup(rw, x, fixed_point_tables.inverse_root(source, target), target)  # type: ignore[arg-type]
     if target.storage == I8:
         return lookup(rw, x, int8_table(source, target, function, rounding_of(op) == NEAREST), target)  # type: ignore[arg-type]
     if not follows_litert(rw):
