@@ -314,7 +314,8 @@ class UnaryNumber(Unary):
 
 
 _BY_KERNEL = {
-    "Abs": rounds("double", "exact", "once"), "Rsqrt": rounds("double", "exact", "once"), "Sqrt": rounds("truncate", "exact", "once")}
+    "Abs": rounds("double", "exact", "once"), "Rsqrt": rounds("double", "exact", "once"),
+    "Sqrt": rounds("truncate", "exact", "once")}
 """Functions that LiteRT does not look up in a table of rounded results."""
 
 

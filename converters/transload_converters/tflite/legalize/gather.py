@@ -106,7 +106,8 @@ def hashtable_lookup(op: Op, rw: Rewriter) -> Any:
     """HASHTABLE_LOOKUP: the row of each key, zeros for a key that there is none of; and which there were."""
     lookup, keys, values = op.operands
     rank = len(static_shape(values, "the table", least=1))
-    if not isinstance(values.type, TensorType) or isinstance(values.element, DialectType) or 0 in static_shape(keys, "the keys", least=1):
+    there = static_shape(keys, "the keys", least=1)
+    if not isinstance(values.type, TensorType) or isinstance(values.element, DialectType) or 0 in there:
         raise Unsupported(f"it looks up rows of {values.type}", "move the look-up of what is no number in front of the model")
     held = rw.constant_of(keys)
     if held is not None and np.any(np.diff(held) <= 0):

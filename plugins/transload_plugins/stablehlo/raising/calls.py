@@ -133,7 +133,7 @@ def _refuse_unless(op: CustomCall, fits: bool) -> None:
 
 
 def _cholesky(op: CustomCall, rw: Rewriter) -> Sequence[Value]:
-    """`potrf`: the factor, and whether it went well: not of a matrix that is not positive definite, of whose factor some are NaN."""
+    """`potrf`: the factor, and whether it went well: where the matrix is not positive definite some of it are NaN."""
     _matrices(op)
     matrix = op.operands[0]
     factor = rw.create("stablehlo.cholesky", (matrix,), (matrix.type,), {"lower": _letter(op, "uplo", "LU") == "L"}).results[0]
