@@ -37,7 +37,7 @@ def grid_sample(op: Op, rw: Rewriter) -> Value:
     """GridSample of [N, C, sizes..], by the nearest element, between neighbours, or (images) cubically among 16."""
     mode = attr(op, "mode", "linear")
     if not (need(op, 0).is_float and need(op, 1).is_float):
-        raise Unsupported(f"reads {need(op, 0).element} at places of {need(op, 1).element}: between places there are floats alone")
+        raise Unsupported(f"reads {need(op, 0).element} at places of {need(op, 1).element}: there floats alone are between")
     return grid_sampled(rw, need(op, 0), need(op, 1), {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode),
                         attr(op, "padding_mode", "zeros"), flag(op, "align_corners", 0))
 
