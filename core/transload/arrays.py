@@ -23,6 +23,7 @@ from .errors import ReadError, TransloadError, UsageError
 from .escapes import spelt
 from .files import atomic_path, need_file, open_member
 from .ir.constants import LazyData, MmapData, TensorData
+from .shortage import shortage
 
 __all__ = [
     "as_array", "described", "in_type", "is_numpys", "lost_numbers", "need_room", "number_kind", "open_array", "open_arrays",
@@ -71,6 +72,8 @@ def open_arrays(path: Path) -> dict[str, TensorData]:
     except PermissionError as error:  # of which nothing is known; other errors of the system may come of what an archive says
         raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
+        if shortage(error) is not None:  # the file may be sound
+            raise
         raise ReadError(f"{path}: is not an .npz of plain arrays: {_why(error)}") from None
 
 
@@ -88,7 +91,11 @@ def open_array(path: Path) -> np.ndarray:
         if not array.itemsize:
             raise ValueError(_NO_BYTES)
         return array
+    except PermissionError as error:
+        raise ReadError(f"{path}: cannot be read: {error.strerror or error}") from None
     except _DAMAGED as error:
+        if shortage(error) is not None:
+            raise
         raise ReadError(
             f"{path}: is not an .npy of a plain array: {_why(error)}", hint="numpy.save(path, array) writes one") from None
 

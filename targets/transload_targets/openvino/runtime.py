@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ml_dtypes import bfloat16
 
 from transload.errors import RunError
 
@@ -58,6 +59,7 @@ class Session:
 
     def __init__(self, path: str, threads: int = 0) -> None:
         openvino = _openvino()
+        self._short = openvino.Type.bf16
         config: dict[str, Any] = {"INFERENCE_PRECISION_HINT": "f32"}
         if threads:
             config |= {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": "1"}
@@ -69,10 +71,22 @@ class Session:
 
     def __call__(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         try:
-            found = self._request.infer(list(arrays), share_inputs=False, share_outputs=False)
-            return [np.array(found[output]) for output in self._compiled.outputs]
+            given = [_short(array) if port.get_element_type() == self._short else array
+                     for array, port in zip(arrays, self._compiled.inputs, strict=True)]
+            found = self._request.infer(given, share_inputs=False, share_outputs=False)
+            return [_long(found[port]) if port.get_element_type() == self._short else np.array(found[port])
+                    for port in self._compiled.outputs]
         except Exception as error:
             raise RunError(f"OpenVINO stopped: {_said(error)}") from None
+
+
+def _short(array: np.ndarray) -> np.ndarray:
+    """Numbers of bf16 as OpenVINO takes them of numpy, which has no such: their bits in its type of as many."""
+    return np.ascontiguousarray(np.asarray(array).astype(bfloat16)).view(np.float16)
+
+
+def _long(array: np.ndarray) -> np.ndarray:
+    return np.array(array).view(bfloat16)
 
 
 def _said(error: Exception) -> str:

@@ -14,7 +14,7 @@ from transload.worker import ChildEnded, Worker
 
 __all__ = ["HERE", "OPENVINO", "open_model", "open_onnx", "open_tflite", "unavailable"]
 
-OPENVINO = Worker("OpenVINO", needs=("transload_targets", "numpy", "openvino"))
+OPENVINO = Worker("OpenVINO", needs=("transload_targets", "numpy", "ml_dtypes", "openvino"))
 HERE = "transload_targets.openvino.runtime"
 
 

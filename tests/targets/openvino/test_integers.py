@@ -308,3 +308,20 @@ def test_what_has_other_numbers_is_noted(
     module = transload.load(tmp_path / "m.onnx")
     tell_inexact(module)
     assert any(why in note for note in module.notes) if why else not module.notes
+
+
+@needs_openvino
+def test_floats_of_16_bits_that_numpy_has_not(tmp_path: Path) -> None:
+    """Their bits were read as those of f16: of ones there came 0.0078125."""
+    pytest.importorskip("jaxlib")
+    from ml_dtypes import bfloat16
+
+    (tmp_path / "m.mlir").write_text("""func.func @main(%x: tensor<4xbf16>) -> tensor<4xbf16> {
+        %y = stablehlo.add %x, %x : tensor<4xbf16>
+        return %y : tensor<4xbf16>
+    }""")
+    made = transload.convert(tmp_path / "m.mlir", "openvino", tmp_path / "out")
+    assert made.verification is not None and made.verification.passed
+    given = dict.fromkeys(made.module.inputs, np.array([1, 2, -3, 0.5], bfloat16))
+    (found,) = transload.run(tmp_path / "out", given).values()
+    assert found.dtype == bfloat16 and found.tolist() == [2, 4, -6, 1]
