@@ -13,7 +13,8 @@ from transload.errors import ReadError
 
 
 @pytest.mark.parametrize(("number", "kind"), [
-    (errno.EMFILE, OSError), (errno.ENFILE, OSError), (errno.ENOMEM, OSError), (errno.EINVAL, ReadError), (errno.EACCES, ReadError)])
+    (errno.EMFILE, OSError), (errno.ENFILE, OSError), (errno.ENOMEM, OSError), (errno.EINVAL, ReadError),
+    (errno.EACCES, ReadError)])
 def test_a_shortage_is_no_damage(number: int, kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`--skip-damaged` left sound files out, and what it made was of the others."""
     np.save(tmp_path / "x.npy", np.zeros(3))
