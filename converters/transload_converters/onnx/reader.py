@@ -25,7 +25,7 @@ from transload.plugin import Source
 from transload.worker import ChildEnded
 
 from .bundles import spell_out
-from .dialect import FIRST_OPSET
+from .dialect import FIRST_OPSET, schema_of
 from .graph import GraphImporter, Scope, types_of
 from .isolated import ONNX, SHAPES
 from .other_sizes import forget_other_sizes, has_other_sizes, write_other_sizes
@@ -185,9 +185,25 @@ def _reason(error: TransloadError, model: Any) -> str:
     return re.sub(r"^(\w+: )?\S+:\d+: .*Assertion .* failed: ", "", said) or str(error)
 
 
+def _is_standard(function: Any, model: Any) -> bool:
+    """Whether a function has the name of an operator of ONNX's own, which onnxruntime and ONNX's reference take in its place."""
+    version = max((entry.version for entry in model.opset_import if entry.domain in _OWN), default=0)
+    return function.domain in _OWN and not function.overload and schema_of(function.name, version) is not None
+
+
+_OWN = ("", "ai.onnx")
+"""The names of ONNX's own domain."""
+
+
 def _inline_functions(model: Any, where: str) -> Any:
     from onnx import ModelProto
 
+    own = [function for function in model.functions if not _is_standard(function, model)]
+    if len(own) < len(model.functions):
+        del model.functions[:]
+        model.functions.extend(own)
+        if not own:
+            return model
     _refuse_endless_functions(model, where)
     try:
         inlined = ModelProto.FromString(ONNX.call(f"{_PROCESS}:inlined", model.SerializeToString(), about=0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -190,3 +191,14 @@ def test_tensors_are_called_as_calls_call_them(opset: int) -> None:
     assert len(found) == 10
     for name, wanted in {"c": -X, "b": act(-X), "a": act(act(-X)), "y": act(act(-X)) - X}.items():
         np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_a_function_with_the_name_of_an_operator_is_not_called(tmp_path: Path) -> None:
+    """onnxruntime computes the operator; the function's body was computed here."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    text = """<ir_version: 9, opset_import: ["" : 17]> g (float[3, 4] x) => (float[3, 4] y) { y = Relu(x) }
+        <domain: "", opset_import: ["" : 17]> Relu (a) => (b) { b = Neg(a) }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    (wanted,) = onnxruntime.InferenceSession(str(tmp_path / "m.onnx")).run(None, {"x": X})
+    (made,) = transload.run(tmp_path / "m.onnx", {"x": X}).values()
+    np.testing.assert_array_equal(made, wanted)
