@@ -9,6 +9,7 @@ OpenCV is the judge of whole networks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -46,6 +47,9 @@ def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[...,
     blobs = next((each for each in pair if each is not text), None)
     if text is None:
         raise RunError(f"{file}: OpenCV needs the network as text, and it is in the file of weights")
+    computing = Counter(layer.name for layer in network.layers if layer.type not in DATA)
+    if twice := [name for name, count in computing.items() if count > 1]:
+        raise RunError(f"{file}: OpenCV finds tensors by the names of layers, and several are called {twice[0]!r}")
     values = {
         layer.name: names for layer, names in zip(network.layers, value_names(network), strict=True) if layer.type not in DATA}
     there: list[Remote] = []

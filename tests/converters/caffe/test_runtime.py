@@ -198,3 +198,12 @@ def test_real_models(models: Path, name: str, opencv: None) -> None:
     found = transload.run(transload.lower(module, "tosa"), inputs)
     for key, value in wanted.items():
         assert cosine(value.astype(np.float64), found[key].astype(np.float64)) >= 0.99999
+
+
+def test_layers_of_one_name_are_not_judged(tmp_path: Path) -> None:
+    """OpenCV gave the tensor of the first of them, and the verification of what is right failed."""
+    (tmp_path / "m.prototxt").write_text("""input: "data" input_shape { dim: 1 dim: 4 dim: 8 dim: 8 }
+        layer { name: "l" type: "Pooling" bottom: "data" top: "p" pooling_param { kernel_size: 3 } }
+        layer { name: "l" type: "Sigmoid" bottom: "p" top: "y" }""")
+    found = transload.convert(tmp_path / "m.prototxt", "tosa", tmp_path / "out").verification
+    assert found is not None and found.status == "skipped" and "several are called 'l'" in found.why
