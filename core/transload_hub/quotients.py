@@ -10,6 +10,8 @@ import numpy as np
 from transload.ir import IntegerType, Value
 from transload.ir.build import constant_of
 
+from .tables import distinct
+
 __all__ = ["divides_exactly", "may_leave_range"]
 
 
@@ -40,7 +42,7 @@ def _may_be(value: Value, number: int) -> bool:
     """
     dense, op = constant_of(value), value.op
     if dense is not None:
-        return bool(np.any(dense.numpy() == number))
+        return bool(np.any(distinct(dense.numpy()) == number))
     source = op.operands[0].element_or_none if op is not None and op.name.endswith((".cast", ".Cast")) else None
     if not isinstance(source, IntegerType) or source.range[1] > value.element_or_none.range[1]:  # type: ignore[union-attr]
         return True

@@ -11,6 +11,8 @@ from transload.errors import Unsupported
 from transload.ir import FloatType, IntegerType, Type, Value, dtype_of
 from transload.ir.build import Builder, constant_of
 
+from .tables import distinct
+
 __all__ = ["neutral", "scattered", "sparse_to_dense", "unsorted_segments"]
 
 
@@ -45,7 +47,7 @@ def unsorted_segments(build: Builder, value: Value, ids: Value, count: int, redu
     shape = (count, *sizes[len(held) :])
     start = neutral(element, reduction)
     known = constant_of(ids)
-    if known is not None and np.all(known.numpy() >= 0):
+    if known is not None and np.all(distinct(known.numpy()) >= 0):
         return scattered(build, shape, start, build.emit("top.Unsqueeze", ids, axes=(-1,)), value, reduction, element)
     # Slices of a negative id are left out: the neutral number goes to the first segment in their place.
     zero = build.constant(np.asarray(0, dtype_of(ids.element)), element=ids.element)

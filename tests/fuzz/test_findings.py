@@ -221,6 +221,15 @@ def test_a_repeated_number_in_no_place() -> None:
     transload.lower(g.done(g.builder.emit("top.Add", g.inputs[0], repeated)), "tosa")
 
 
+@pytest.mark.parametrize("to", ["stablehlo", "tosa", "onnx"])
+@pytest.mark.parametrize("name", ["Div", "FloorDiv", "FloorMod", "TruncMod", "ShiftLeft", "ShiftRight", "Pow"])
+def test_a_repeated_number_in_more_places_than_memory_has(name: str, to: str) -> None:
+    shape = (1 << 17, 1 << 18)
+    g = Graph(shape, shape, element=I32)
+    repeated = g.builder.constant(Dense(SplatData(np.int32(3), shape)))
+    transload.lower(g.done(g.builder.emit(f"top.{name}", g.inputs[0], repeated)), to)
+
+
 def test_a_function_without_a_body_is_only_declared() -> None:
     text = """"builtin.module"() ({
       "func.func"() <{sym_name = "main", function_type = (tensor<2xf32>) -> tensor<2xf32>, sym_visibility = "private"}> ({})

@@ -12,6 +12,7 @@ import numpy as np
 
 from transload.ir import NoneType, Op, Value
 from transload.ir.build import constant_of
+from transload_hub.tables import distinct
 
 from .legalize.table import opset
 
@@ -209,7 +210,7 @@ def _crops(op: Op) -> bool:
 def _drops(op: Op) -> bool:
     """Whether it is a Dropout in training mode."""
     training = constant_of(op.operands[2]) if op.name == "onnx.Dropout" and len(op.operands) > 2 else None
-    return training is not None and bool(np.any(training.numpy()))
+    return training is not None and bool(np.any(distinct(training.numpy())))
 
 
 _TAKES_ALPHA = frozenset({"affine", "elu", "hardsigmoid", "leakyrelu", "scaledtanh", "thresholdedrelu"})

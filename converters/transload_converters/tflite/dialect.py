@@ -49,6 +49,7 @@ from transload.ir.declare import (
 )
 from transload.ir.states import by_handles
 from transload.ir.types import DialectType, NoneType, TensorType
+from transload_hub.tables import distinct
 
 from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
@@ -150,7 +151,7 @@ def _lies_within(op: Any) -> bool | str:
     if lengths is None or not isinstance(type_, TensorType) or type_.shape is None or not lengths.type.num_elements:
         return True
     size = type_.shape[axis] if -len(type_.shape) <= axis < len(type_.shape) else None
-    least, most = int(lengths.numpy().min()), int(lengths.numpy().max())
+    least, most = int(distinct(lengths.numpy()).min()), int(distinct(lengths.numpy()).max())
     return size is None or 0 <= least <= most <= size or f"they are from {least} to {most}, and the size is {size}"
 
 

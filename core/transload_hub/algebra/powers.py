@@ -13,6 +13,7 @@ from transload.ir import BOOL, I32, I64, IntegerType, Value
 from transload.ir.build import Builder, constant_of
 
 from ..build import cast, scalar_like
+from ..tables import distinct
 
 __all__ = ["whole_power"]
 
@@ -29,8 +30,8 @@ def whole_power(build: Builder, base: Value, exponent: Value, bits: int | None =
     dense = constant_of(exponent)
     numbers = None if dense is None else dense.numpy()
     if numbers is not None:
-        least = int(numbers.min(initial=0))
-        bits = max(int(numbers.max(initial=0)).bit_length(), 1)
+        least = int(distinct(numbers).min(initial=0))
+        bits = max(int(distinct(numbers).max(initial=0)).bit_length(), 1)
     else:
         least = 0 if exponent.element.unsigned else -1  # type: ignore[attr-defined]
         bits = min(bits or 64, _width(exponent) + min(least, 0))
@@ -59,12 +60,13 @@ def _by_squaring(build: Builder, x: Value, exponent: Value, numbers: np.ndarray 
             if place + 1 < bits:
                 exponent = build.emit("top.Div", exponent, scalar_like(build, exponent, 2))
         else:
-            is_set = numbers.astype(np.int64) >> place & 1 == 1
+            is_set = distinct(numbers).astype(np.int64) >> place & 1 == 1
             if made is not None and not is_set.any():
                 continue
             # A number without dimensions broadcasts to the base's, others perhaps beyond them.
             whole = is_set.all() and (made is not None or (numbers.size == 1 and numbers.ndim <= (x.rank or 0)))
-            factor = square if whole else build.emit("top.Where", build.constant(is_set, BOOL), square, one)
+            factor = square if whole else build.emit(
+                "top.Where", build.constant(np.broadcast_to(is_set, numbers.shape), BOOL), square, one)
         made = factor if made is None else build.emit("top.Mul", made, factor)
     assert made is not None
     return made

@@ -10,7 +10,7 @@ from transload.ir.constants import dtype_of
 from transload.plugin import KernelTable
 
 from .. import tables
-from ..ops.constant import range_length
+from ..ops.constant import no_range, range_length
 from .common import Array, finish, run_error, wide
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def shape(op: Shape, x: Array) -> Array:
 @KERNELS("top.Range")
 def range_(op: Range, start: Array, limit: Array, delta: Array) -> Array:
     first, stop, step = (wide(bound).reshape(-1)[0].item() for bound in (start, limit, delta))
-    if step == 0:
-        raise run_error(op, "the step is 0")
+    if (why := no_range(first, stop, step)) is not None:
+        raise run_error(op, why)
     return finish(op, first + np.arange(range_length(first, stop, step)) * step)
 
 

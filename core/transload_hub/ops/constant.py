@@ -82,9 +82,17 @@ class Range(DeclaredOp):
         if None in bounds:
             return TensorType((None,), op.start.element)
         start, limit, delta = (bound.numpy().reshape(-1)[0].item() for bound in bounds)  # type: ignore[union-attr]
-        if delta == 0:
-            fail(op, "the step is 0")
+        if (why := no_range(start, limit, delta)) is not None:
+            fail(op, why)
         return TensorType((range_length(start, limit, delta),), op.start.element)
+
+
+def no_range(start: float, limit: float, delta: float) -> str | None:
+    """Why a range of these numbers has no length, in words; None where it has one."""
+    if delta == 0:
+        return "the step is 0"
+    finite = all(map(math.isfinite, (start, limit, delta))) and math.isfinite((limit - start) / delta)
+    return None if finite else f"from {start} to {limit} by steps of {delta} are no numbers that can be counted"
 
 
 def range_length(start: float, limit: float, delta: float) -> int:

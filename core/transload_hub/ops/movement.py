@@ -24,6 +24,7 @@ from transload.ir.declare import (
 )
 from transload.ir.types import QuantType, TensorType, Type
 
+from ..tables import distinct
 from .base import TOP, Activated
 from .infer import (
     Shape,
@@ -437,7 +438,7 @@ class ReverseSequence(DeclaredOp):
         size = shape[op.seq_axis] if shape is not None and -len(shape) <= op.seq_axis < len(shape) else None
         if held is None or size is None or not held.type.num_elements:
             return True
-        least, most = int(held.numpy().min()), int(held.numpy().max())
+        least, most = int(distinct(held.numpy()).min()), int(distinct(held.numpy()).max())
         return 0 <= least <= most <= size or f"they are from {least} to {most}, and the size is {size}"
 
     def infer(op) -> Type:

@@ -20,6 +20,7 @@ from transload.ir.attributes import FloatAttr, IntAttr
 from transload.ir.build import Builder, constant_of
 from transload.ir.types import INDEX, FloatType
 from transload.rewrite import Rewriter
+from transload_hub.tables import distinct
 
 from .dialect.base import F8E4M3, F8E5M2, shape_type, storage, storage_of
 from .dialect.movement import permuted_element, reshaped_element
@@ -258,7 +259,7 @@ def rescale(
 def is_splat(value: Value, number: float) -> bool:
     """Whether a value is a constant that holds `number` everywhere."""
     dense = constant_of(value)
-    return dense is not None and bool(np.all(dense.numpy() == number))
+    return dense is not None and bool(np.all(distinct(dense.numpy()) == number))
 
 
 def float_scalar_like(rw: Builder, x: Value, value: float) -> Value:

@@ -38,6 +38,17 @@ def test_range_refuses(run_op, make_op):
         builder.emit("top.Range", *(builder.constant(scalar(v, np.int32)) for v in (1, 2, 0)))
 
 
+@pytest.mark.parametrize("bounds", [(0, np.nan, 1), (np.nan, 1, 1), (0, 1, np.nan), (0, np.inf, 1), (0, 1, np.inf),
+                                    (-1e308, 1e308, 1)])
+def test_range_of_what_is_no_number(run_op, bounds):
+    given = [scalar(v, np.float64) for v in bounds]
+    with pytest.raises(RunError, match="no numbers that can be counted"):
+        run_op("Range", *given)
+    builder = Builder(Block())
+    with pytest.raises(ShapeError, match="no numbers that can be counted"):
+        builder.emit("top.Range", *map(builder.constant, given))
+
+
 def test_range_of_constants_has_a_known_size():
     builder = Builder(Block())
     value = builder.emit("top.Range", *(builder.constant(scalar(v, np.int64)) for v in (2**62, 2**62 + 7, 2)))

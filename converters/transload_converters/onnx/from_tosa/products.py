@@ -90,7 +90,7 @@ def _kernel(op: Op, weight: Value, order: Sequence[int] | None) -> np.ndarray:
 def _with_bias(rw: Rewriter, y: Value, bias: Value) -> Value:
     """`y` with a number added to each channel, its dimension 1."""
     dense = constant_of(bias)
-    if dense is not None and not dense.numpy().any():
+    if dense is not None and not tables.distinct(dense.numpy()).any():
         return y
     if dense is not None:
         return broadcast(rw, "Add", y, along(rw, dense.numpy(), y.element, len(static_shape(y)), 1))

@@ -11,6 +11,7 @@ from transload.ir import Dense, Op, SplatData, TensorType, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
+from transload_hub.ops.constant import no_range, range_length
 
 from ..types import element_of
 from .table import MAX_CONSTANT, OnnxTable, attr, constant_ints, need, shape_of
@@ -53,9 +54,9 @@ def range_(op: Op, rw: Rewriter) -> Value:
     if any(bound.size != 1 for bound in bounds):
         raise Unsupported(f"start, limit and delta are of shapes {', '.join(str(list(bound.shape)) for bound in bounds)}")
     start, limit, delta = (bound.item() for bound in bounds)
-    if not delta or not all(map(math.isfinite, (start, limit, delta))):
-        raise Unsupported(f"counts from {start} to {limit} by {delta}")
-    count = max(math.ceil((limit - start) / delta), 0)
+    if (why := no_range(start, limit, delta)) is not None:
+        raise Unsupported(f"is no range: {why}")
+    count = range_length(start, limit, delta)
     if count > MAX_CONSTANT:
         raise Unsupported(f"makes {count:,} elements, more than {MAX_CONSTANT:,}")
     steps = counted(count)

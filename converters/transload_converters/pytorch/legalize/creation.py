@@ -11,6 +11,7 @@ from transload.ir import Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import counted
+from transload_hub.ops.constant import no_range, range_length
 
 from .movement import expand_to
 from .table import AtenTable, Call, axis_of, cast, number_like, permute, reshape, shape_of, splat
@@ -72,9 +73,8 @@ def counting(call: Call, rw: Rewriter) -> Value:
     start, end = call.get("start", 0), call.end
     if call.base == "arange":
         step = call.get("step", 1)
-        if not step or not all(map(math.isfinite, (start, end, step))) or (end - start) / step > 1 << 28:
+        if no_range(start, end, step) is not None or (count := range_length(start, end, step)) > 1 << 28:
             raise Unsupported(f"counts from {start} to {end} by {step}")
-        count = max(math.ceil((end - start) / step), 0)
         return rw.constant((start + step * counted(count)).astype(dtype))
     if not 0 <= call.steps <= 1 << 28:
         raise Unsupported(f"makes {call.steps} numbers")

@@ -12,6 +12,7 @@ from transload.ir import I32, FloatType, IntegerType, Op, Value, dtype_of
 from transload.rewrite import Rewriter
 from transload_hub import tables
 from transload_hub.build import cast, permute, reshape, splat
+from transload_hub.ops.constant import no_range
 
 from ..types import shape_of as sizes_of_attribute
 from .quantize import stored
@@ -228,8 +229,8 @@ def range_(op: Op, rw: Rewriter) -> Value:
     if any(end.size != 1 for end in ends):
         raise Unsupported("each end and the step of the range must be one number")
     start, limit, delta = (end.reshape(()) for end in ends)
-    if delta == 0 or not all(math.isfinite(end) for end in (start, limit, delta)):
-        raise Unsupported(f"there is no range from {start} to {limit} in steps of {delta}")
+    if (why := no_range(*(end.item() for end in (start, limit, delta)))) is not None:
+        raise Unsupported(f"there is no range: {why}")
     element = op.operands[0].element
     steps = (int(limit) - int(start)) // int(delta) if start.dtype.kind in "iu" else (
         (float(limit) - float(start)) / float(delta))

@@ -10,6 +10,7 @@ from transload.errors import Unsupported
 from transload.ir import I8, I32, I64, Op, Type, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.tables import distinct
 
 from .. import build
 from ..functions import erf as error_function
@@ -141,7 +142,7 @@ def arithmetic_right_shift(op: ArithmeticRightShift, rw: Rewriter) -> Value:
     if not op.round:
         return made
     held = constant_of(b)
-    least = int(held.numpy().min(initial=0)) if held is not None and held.numpy().size else 0
+    least = int(distinct(held.numpy()).min(initial=0)) if held is not None and held.numpy().size else 0
     before = build.binary(rw, "subtract", b if least > 0 else build.binary(rw, "maximum", b, 1), 1)
     last = build.binary(rw, "and", build.binary(rw, "shift_right_arithmetic", a, before), 1)
     if least <= 0:

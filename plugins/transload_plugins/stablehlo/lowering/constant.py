@@ -9,7 +9,7 @@ import numpy as np
 from transload.ir import BOOL, I32, Value
 from transload.rewrite import CHANGED, Rewriter, RewriteTable, Unsupported
 from transload_hub.build import counted
-from transload_hub.ops.constant import range_length
+from transload_hub.ops.constant import no_range, range_length
 
 from .. import build
 from ..build import binary, compare, select
@@ -44,8 +44,8 @@ def shape(op: Shape, rw: Rewriter) -> Value:
 def range_(op: Range, rw: Rewriter) -> Value:
     bounds = [rw.need_constant(value, "a bound of a range").reshape(-1)[0].item() for value in (op.start, op.limit, op.delta)]
     start, limit, delta = bounds
-    if delta == 0:
-        raise Unsupported("the step of a range is 0", "correct the model")
+    if (why := no_range(start, limit, delta)) is not None:
+        raise Unsupported(why, "correct the model")
     return build.const(rw, start + counted(range_length(start, limit, delta)) * delta, op.result.element)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from transload.ir import F64, Op, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.tables import distinct
 
 from .. import build
 from ..build import binary, compare, select
@@ -88,7 +89,7 @@ def mul(op: Mul, rw: Rewriter) -> Value:
 def may_be_zero(value: Value) -> bool:
     """Whether a divisor may be 0: not if it is a constant without zeros."""
     dense = constant_of(value)
-    return dense is None or not bool(np.all(dense.numpy() != 0))
+    return dense is None or not bool(np.all(distinct(dense.numpy()) != 0))
 
 
 def _divided(rw: Builder, name: str, a: Value, b: Value) -> Value:
@@ -163,7 +164,7 @@ def _integer_power(rw: Builder, base: Value, exponent: Value) -> Value:
     bits = exponent.element.width if exponent.element.unsigned else exponent.element.width - 1  # type: ignore[attr-defined]
     dense = constant_of(exponent)
     if dense is not None:
-        bits = max(int(dense.numpy().max(initial=0)).bit_length(), 1)
+        bits = max(int(distinct(dense.numpy()).max(initial=0)).bit_length(), 1)
     one = build.scalar(rw, 1, exponent.element)
     result, square, left = build.like(rw, base, 1), base, exponent
     for bit in range(bits):
@@ -172,7 +173,7 @@ def _integer_power(rw: Builder, base: Value, exponent: Value) -> Value:
             left = binary(rw, "shift_right_logical", left, one)
         odd = compare(rw, "NE", binary(rw, "and", left, one), 0)
         result = select(rw, odd, binary(rw, "multiply", result, square), result)
-    if exponent.element.unsigned or (dense is not None and bool(np.all(dense.numpy() >= 0))):  # type: ignore[attr-defined]
+    if exponent.element.unsigned or (dense is not None and bool(np.all(distinct(dense.numpy()) >= 0))):  # type: ignore[attr-defined]
         return result
     is_odd = compare(rw, "NE", binary(rw, "and", exponent, one), 0)
     inverse = select(rw, compare(rw, "EQ", base, 1), build.like(rw, base, 1), 0)
@@ -269,7 +270,7 @@ def shift(op: ShiftLeft | ShiftRight, rw: Rewriter) -> Value:
     name = "shift_left" if op.name == "top.ShiftLeft" else "shift_right_logical" if unsigned else "shift_right_arithmetic"
     width = a.element.width  # type: ignore[attr-defined]
     dense = constant_of(op.b)  # `b` may be that, broadcast to any size
-    if dense is not None and bool(np.all((dense.numpy() >= 0) & (dense.numpy() < width))):
+    if dense is not None and bool(np.all((distinct(dense.numpy()) >= 0) & (distinct(dense.numpy()) < width))):
         return finish(rw, op, binary(rw, name, a, build.convert(rw, b, a.element)))
     inside = build.clamp(rw, b, 0, width - 1) if build.greatest(b.element) >= width else b
     moved = binary(rw, name, a, build.convert(rw, inside, a.element))

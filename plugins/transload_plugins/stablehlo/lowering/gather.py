@@ -12,6 +12,7 @@ from transload.errors import Unsupported
 from transload.ir import I32, I64, IntegerType, Type, Value
 from transload.ir.build import Builder, constant_of
 from transload.rewrite import Rewriter, RewriteTable
+from transload_hub.tables import distinct
 
 from .. import build
 from ..build import binary, compare, select
@@ -38,7 +39,7 @@ def from_front(rw: Builder, indices: Value, size: int) -> Value:
     """Indices of a dimension counted from the front, in a type for computing with them."""
     wide = build.convert(rw, indices, index_type(indices, (size,)))
     dense = constant_of(wide)
-    if getattr(indices.element, "unsigned", False) or (dense is not None and bool(np.all(dense.numpy() >= 0))):
+    if getattr(indices.element, "unsigned", False) or (dense is not None and bool(np.all(distinct(dense.numpy()) >= 0))):
         return wide
     return select(rw, compare(rw, "LT", wide, 0), binary(rw, "add", wide, size), wide)
 
@@ -47,7 +48,7 @@ def _vectors(rw: Builder, indices: Value, sizes: Sequence[int]) -> Value:
     """Vectors of subscripts [.., n], each counted from the front of its dimension."""
     wide = build.convert(rw, indices, index_type(indices, sizes))
     dense = constant_of(wide)
-    if not sizes or (dense is not None and bool(np.all(dense.numpy() >= 0))):
+    if not sizes or (dense is not None and bool(np.all(distinct(dense.numpy()) >= 0))):
         return wide
     limits = build.const(rw, np.asarray(sizes), wide.element)
     return select(rw, compare(rw, "LT", wide, 0), binary(rw, "add", wide, limits), wide)

@@ -95,6 +95,12 @@ def test_the_state_of_a_recurrent_layer(tmp_path: Path, form: str, listed: bool)
     np.testing.assert_allclose(run(tmp_path, entry("SimpleRNN", "r", "x", named=named, **CELL), RNN, state), X.sum(1) + state)
 
 
+@pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
+def test_a_state_that_is_no_tensor(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ReadError, match="given 'x0' as a state, which is no tensor"):
+        run(tmp_path, entry(name, "r", "x", named={"initial_state": ["x0", "x1"]}, units=2, use_bias=False))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_the_mask_of_attention(tmp_path: Path, form: str) -> None:
     layer = entry("Attention", "a", ["x", "x"], named={"mask": [None, given_as(form, LEFT)]})

@@ -127,7 +127,11 @@ def _swapped(g: Graph, x: Value) -> Value:
 
 def _flat(states: Any) -> list[Value]:
     """States that are given."""
-    return [state for state in flatten(states) if state is not None]
+    given = [state for state in flatten(states) if state is not None]
+    for state in given:
+        if not isinstance(state, Value):
+            raise Unsupported(f"it is given {state!r:.80} as a state, which is no tensor")
+    return given
 
 
 def _steps(call: Call, cell: Cell, states: list[Value], mask: Value | None) -> tuple[list[Value], list[Value]]:

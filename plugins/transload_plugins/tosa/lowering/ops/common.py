@@ -21,6 +21,7 @@ from transload.ir.build import Builder, constant_of
 from transload.ir.constants import SplatData
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.permuting import merged
+from transload_hub.tables import distinct
 
 from ... import build
 from ...dialect.base import storage_of
@@ -336,7 +337,7 @@ def is_constant_splat(value: Value) -> float | None:
     dense = constant_of(value)
     if dense is None or 0 in dense.shape:
         return None
-    array = dense.numpy()
+    array = distinct(dense.numpy())
     first = array.reshape(-1)[0] if array.ndim else array[()]
     return first.item() if bool(np.all(array == first)) else None
 

@@ -12,6 +12,7 @@ from transload.ir import F16, F32, Op, Value
 from transload.ir.build import constant_of
 from transload.rewrite import Rewriter, RewriteTable
 from transload_hub.quotients import may_leave_range
+from transload_hub.tables import distinct
 
 from .common import binary, cast, compare, finished, like, narrowed, negate, plain_into, select, unary, widened
 
@@ -158,4 +159,4 @@ def _halves(rw: Rewriter, b: Value) -> list[Value]:
     high = binary(rw, "mul", binary(rw, "sub", wide, binary(rw, "sub", wide, small)), like(rw, b, 2.0 ** 14))
     low = binary(rw, "sub", b, high)
     known = constant_of(low)
-    return [high] if known is not None and not known.numpy().any() else [high, low]
+    return [high] if known is not None and not distinct(known.numpy()).any() else [high, low]

@@ -15,6 +15,7 @@ import numpy as np
 from transload.ir import BOOL, F16, F32, I32, FloatType, IntegerType, Op, Value
 from transload.rewrite import Rewriter, RewriteTable, Unsupported
 from transload_hub.ops.cast import width_of
+from transload_hub.tables import distinct
 
 from ... import build
 from ...dialect.base import storage_of
@@ -245,12 +246,12 @@ def _whole_exponent(rw: Rewriter, op: Pow) -> tuple[Value, int]:
         hint = "let the model cast what is raised to a float"
         if held is None:
             raise Unsupported(f"raises {op.base.type} to powers that are computed floats", hint)
-        held = np.asarray(held, np.float64)
-        if not ((held == np.floor(held)) & (held >= 0) & (held <= I32.range[1])).all():
+        few = distinct(held).astype(np.float64)
+        if not ((few == np.floor(few)) & (few >= 0) & (few <= I32.range[1])).all():
             raise Unsupported(f"raises {op.base.type} to powers that are no whole numbers from 0 on", hint)
-        return build.const(rw, held.astype(np.int32)), _bits(held)
+        return build.const(rw, np.broadcast_to(few.astype(np.int32), held.shape)), _bits(few)
     narrow = isinstance(element, IntegerType) and element.width < 32  # an index is i32
-    bits = _bits(held) if held is not None else element.width - (not element.unsigned) if narrow else 31
+    bits = _bits(distinct(held)) if held is not None else element.width - (not element.unsigned) if narrow else 31
     return widened(rw, op.exponent), bits
 
 
