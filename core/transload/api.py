@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from .apart import note_read
 from .borders import note_borders
 from .contents import STRUCTURE, dialects_in, main_dialect
+from .engine.room import need_room
 from .engine.steps import need_few_steps
 from .errors import (
     ConversionError,
@@ -470,6 +471,7 @@ def run(
     if engine == "auto" and watch is not None:
         engine = "reference"
     need_few_steps(ready)
+    need_room(ready, function)
     execute, owner = engine_for(engine)(ready, function), host().owner("engines", engine)
     from .engine.run import fitted
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from transload.budget import TimeOver
 from transload.conversion import rewriting_of
+from transload.engine.room import NoRoom, memory_of, need_bytes
 from transload.engine.run import Plan
 from transload.errors import Finding, RunError, TransloadError
 from transload.ir import Dense, FloatType, IntegerType, Module, Op, TensorType, Type, Value, new_module, set_results
@@ -68,7 +69,7 @@ class _Lowered:
             given = [array for place in taken for array in _parts(arrays[place])]
             try:
                 results = _joined(op, plan.execute(given))
-            except TimeOver:
+            except (TimeOver, NoRoom):
                 raise
             except RunError as error:
                 failed = failed or error
@@ -89,6 +90,8 @@ class _Lowered:
             if found is None:
                 try:
                     found = _lowered(self.op, arrays, ways[number])
+                except NoRoom:
+                    raise
                 except TransloadError as error:
                     problem, hint = error.message, error.hint
                     continue
@@ -151,6 +154,7 @@ def _lowered(op: Op, arrays: Sequence[Any], constants: frozenset[int]) -> tuple[
             [block.append(Op(f"tf.{name}", [value], [_part(value.type)])).result for name in ("Real", "Imag")]
             if _is_complex(value.type) else [value])])
     _convert(module)
+    need_bytes(memory_of(module))
     plan = Plan(module.main.regions[0], module)
     if plan.missing:
         raise RunError("an op has no kernel", plan.missing)

@@ -35,6 +35,7 @@ from ..ir.verify import check_inference
 from ..plugin_host import host
 from .facts import facts_kept
 from .integers import exact_kernel
+from .room import need_bytes
 
 __all__ = ["Plan", "Watch", "check_inputs", "fit", "fitted", "named_outputs"]
 
@@ -77,6 +78,8 @@ class Plan:
         self.n_outer = len(self.slots)
         self.constants: list[tuple[int, np.ndarray]] = []
         self.steps: list[tuple[Op, Callable[..., Any], list[int], list[int], list[int], list[Form]]] = []
+        self.unsized: set[int] = set()
+        """Where values lie whose sizes are known when they are computed."""
         self.results: list[int] = []
         self.missing: list[Finding] = []
         self.count = 0
@@ -117,6 +120,7 @@ class Plan:
                 last_use[slot] = len(self.steps)
             forms = [_form(result.type) if self.is_checked else None for result in op.results]
             self.steps.append((op, kernel, inputs, outputs, [], forms))
+            self.unsized.update(slot for slot, result in zip(outputs, op.results, strict=True) if _form(result.type) is None)
             self.count += 1
         kept = {*self.results, *range(self.n_outer), *(slot for slot, _ in self.constants)}
         for slot, step in last_use.items():
@@ -204,6 +208,7 @@ class Plan:
         for argument, array in zip(self.arguments, inputs, strict=True):
             values[self.slots[argument]] = array
         check_deadline()
+        held = _Held(self.unsized, values)
         with np.errstate(all="ignore"), facts_kept():
             for op, kernel, ins, outs, dead, forms in self.steps:
                 check_deadline()
@@ -234,12 +239,37 @@ class Plan:
                     if goes_through(error, _registered(op, kernel)):
                         raise
                     raise _failed(op, kernel, error) from error
+                held.take(outs)
                 if watch is not None:
                     for slot, result in zip(outs, op.results, strict=True):
                         watch(result, values[slot])
-                for slot in dead:
-                    values[slot] = None
+                held.drop(dead)
         return [values[slot] for slot in self.results]
+
+
+class _Held:
+    """What values take whose sizes are known when they are computed; `NoRoom` where that is more than they may."""
+
+    def __init__(self, unsized: set[int], values: list[Any]) -> None:
+        self._unsized = unsized
+        self._values = values
+        self._count = 0
+
+    def take(self, slots: Sequence[int]) -> None:
+        """Values that are there now."""
+        if not self._unsized.isdisjoint(slots):
+            self._count += sum(map(self._bytes, slots))
+            need_bytes(self._count)
+
+    def drop(self, slots: Sequence[int]) -> None:
+        """Values that nobody uses any more."""
+        for slot in slots:
+            self._count -= self._bytes(slot)
+            self._values[slot] = None
+
+    def _bytes(self, slot: int) -> int:
+        array = self._values[slot]
+        return array.nbytes if slot in self._unsized and isinstance(array, np.ndarray) else 0
 
 
 def _planned(op: Op, kernel: Callable[..., Any], plan: Plan) -> Callable[..., Any]:

@@ -284,6 +284,8 @@ _FRESH = (np.generic, int, float, list, tuple)
 
 _SAMPLED = 16
 """How many values a sample has, about."""
+_AT_ONCE = 1 << 22
+"""Values that are compared at one time, lest the answers take as much memory as the values."""
 _SMALL = 1 << 12
 """Bytes up to which a constant's bytes are its key."""
 
@@ -376,7 +378,7 @@ class Dense:
                 return None
             flat = np.ascontiguousarray(array).reshape(-1)
             words = flat.view(f"V{flat.dtype.itemsize}" if flat.dtype.itemsize not in (1, 2, 4, 8) else f"u{flat.dtype.itemsize}")
-            if not bool((words == words[0]).all()):
+            if not all(bool((words[at : at + _AT_ONCE] == words[0]).all()) for at in range(0, words.size, _AT_ONCE)):
                 return None
         return np.asarray(one)
 

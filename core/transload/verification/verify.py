@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..budget import VARIABLE, allowance
-from ..contents import constant_bytes, unpacked_bytes
 from ..engine.choice import work_of
-from ..engine.memory import bytes_of, machine_bytes, peak_bytes
+from ..engine.memory import machine_bytes
+from ..engine.room import memory_allowed, memory_of
 from ..engine.steps import elements_of
 from ..errors import PluginFailure, RunError, TransloadError
 from ..ir import Module
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 __all__ = ["OwnRuntime", "Verification", "verify_conversion"]
 
-_VALUES_OF_ONE = 64
-"""Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
 _ONE_NUMBER = ("each of the inputs that it was judged on is one number throughout, which many programs that compute other things "
                "give the same for: give others")
 SAMPLES = 8
@@ -175,21 +173,16 @@ def _affordable(result: Module) -> int:
 def _too_much(source: Module, result: Module) -> str:
     """Why running a module would cost more than verification may; empty where it does not."""
     most, work = allowance(), work_of(result)
-    needed, there = _memory_of(result), machine_bytes()
-    both = max(needed, _memory_of(source))
+    needed, there = memory_of(result), machine_bytes()
+    both = max(needed, memory_of(source))
     ends = len(result.body_of_main.arguments) + len(result.body_of_main.terminator.operands)
-    own = constant_bytes(source) + bytes_of(argument.type for argument in result.body_of_main.arguments)
+    allowed_bytes = memory_allowed(source, result.body_of_main)
     for count, allowed, what, name in (
             (ends, most.ends, "fill and compare {:,} inputs and outputs", "ends"),
             (max(map(elements_of, (result, source))), most.elements, "compute {:,} numbers", "elements"),
             (work.products, most.products, "multiply {:,} times", "products"),
-            (both, max(most.memory, _VALUES_OF_ONE * own), "take {:,} bytes at one time", "memory")):
+            (both, allowed_bytes, "take {:,} bytes at one time", "memory")):
         if count > allowed:
             count = min(count, 10**80)  # Python does not write numbers of thousands of digits
             return f"it would {what.format(count)}, and {allowed:,} are allowed: {VARIABLE}={name}={count} allows them"
     return f"it would take {needed:,} bytes at one time, and this machine has {there:,}" if needed > there else ""
-
-
-def _memory_of(module: Module) -> int:
-    """The bytes that a module's values take at one time in a runtime that has loaded it, with what that made of its constants."""
-    return peak_bytes(module.body_of_main, once=True) + unpacked_bytes(module)

@@ -40,6 +40,8 @@ else."""
 
 FINE = 35.0
 """Decibels of all outputs with which nothing is looked for, where the caller does not say others."""
+LESS = 5.0
+"""How many decibels less the mean of samples may have than a typical one has to."""
 GAIN = 2.0
 """Decibels that have to be there to be gained, beside what rounded weights lose anyhow, for a search to be worth its time."""
 PRICE = 15.0
@@ -166,9 +168,8 @@ class _Search:
         """What all groups cost together in 8 bits."""
         self.bare: float
         """What rounded weights alone cost."""
-        self.few: Sequence[Mapping[str, Any]]
         self.first: Measured
-        """What was found on a few samples at first, of all groups in 8 bits."""
+        """What was found on all samples at first, of all groups in 8 bits."""
         self.types = {root: types[root] for root in simulation.roots if root in types}
         self.wide = wide
         self.samples = samples
@@ -190,12 +191,11 @@ class _Search:
     def pays(self) -> bool:
         """Whether an output is below `fine`, and not by its weights."""
         judged = self.whole_simulation.judged
-        few = self.samples[:: max(1, len(self.samples) // SEARCHED)]
-        whole = self.first = self.whole_simulation.measure(self.types, few)
-        self.few = few
+        self.first = self.whole_simulation.measure(self.types, self.samples)
         if self._all_have(self.fine):
             return False
-        unlike = np.std(10 / np.log(10) * logarithms(whole.each, judged), axis=1, ddof=min(1, len(few) - 1)).max()
+        few = self.samples[:: max(1, len(self.samples) // SEARCHED)]
+        unlike = np.std(10 / np.log(10) * logarithms(self.first.each, judged), axis=1, ddof=min(1, len(few) - 1)).max()
         if unlike > UNSURE * np.sqrt(len(few)):
             few = self.samples
         self.simulation = OutputSimulation(self.whole_simulation, few)
@@ -208,7 +208,13 @@ class _Search:
         return self._all_have(FINE)
 
     def _all_have(self, decibels: float) -> bool:
-        return all(_decibels(self.first.typical([output])) >= decibels for output in self.whole_simulation.judged)
+        """Whether each output has as much in a typical sample, and not much less in the mean of them.
+
+        Where noise is a few samples' (a reciprocal root is steep near 0), a typical one says nothing of it.
+        """
+        logs = logarithms(self.first.each, self.whole_simulation.judged)
+        typical, mean = np.exp(logs.mean(axis=1)).max(), np.exp(logs).mean(axis=1).max()
+        return _decibels(typical) >= decibels and _decibels(mean) >= decibels - LESS
 
     def finer_outputs(self) -> Islands:
         """Outputs in 16 bits, where their own rounding is most of their noise: it need not be, of what is given as floats.
@@ -223,7 +229,7 @@ class _Search:
             if (root := root_of[index]) in shown and root in self.types and self._own(index, root) > PRICE * self.prices[root]]
         if not chosen:
             return Islands()
-        found = simulation.measure(self._held(chosen, ()), self.few).typical(judged)
+        found = simulation.measure(self._held(chosen, ()), self.samples).typical(judged)
         whole = self.first.typical(judged)
         if _decibels(found) - _decibels(whole) <= PRICE * sum(self.prices[root] for root in set(chosen)):
             return Islands()

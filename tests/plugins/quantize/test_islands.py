@@ -304,6 +304,25 @@ def normalized() -> tuple[Module, Samples]:
         {"x0": rng.normal(0, rng.uniform(0.5, 3), (1, 6, 16)).astype(np.float32)} for _ in range(24)]
 
 
+def reciprocal_roots() -> tuple[Module, Samples]:
+    """A normalization written out: of a third of the samples the variance is small, where the root's reciprocal is steep."""
+    g = Graph((1, 16))
+    (x,) = g.inputs
+    variance = g.Reduce(g.Mul(x, x), axes=(1,), keepdims=True, mode="ReduceMean", location="variance")
+    module = at_hub(g.done(g.Mul(x, g.Rsqrt(g.Add(variance, 1e-6), location="root"), location="normal")))
+    rng = np.random.default_rng(6)
+    far = [1.0, 1.0, 0.1] * 12
+    return module, [{"x0": (rng.normal(size=(1, 16)) * size).astype(np.float32)} for size in far]
+
+
+def test_noise_of_a_third_of_the_samples_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    module, samples = reciprocal_roots()
+    found = quantize_at_hub(module, "int16x8", samples, {})
+    assert decibels(module, found.module, samples) > 45
+    monkeypatch.setattr(islands, "LESS", 1000.0)
+    assert decibels(module, quantize_at_hub(module, "int16x8", samples, {}).module, samples) < 45
+
+
 def test_normalizations_and_quotients_are_integers_of_16_bits_where_floats_are_not_to_be() -> None:
     module, samples = normalized()
     floats = quantize_at_hub(module, "int8", samples[:12], {"islands": "float"})

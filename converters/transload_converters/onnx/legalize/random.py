@@ -50,9 +50,11 @@ def _element(op: Op, default: Type) -> Type:
 
 
 def _draw(op: Op, generator: np.random.RandomState, shape: tuple[int, ...]) -> np.ndarray:
-    if "Normal" in op.name:
-        return generator.normal(float(attr(op, "mean", 0.0)), float(attr(op, "scale", 1.0)), shape)
-    return generator.uniform(float(attr(op, "low", 0.0)), float(attr(op, "high", 1.0)), shape)
+    with np.errstate(all="ignore"):  # numpy's own refuse a spread below 0, and what is no number
+        if "Normal" in op.name:
+            return float(attr(op, "mean", 0.0)) + float(attr(op, "scale", 1.0)) * generator.standard_normal(shape)
+        low, high = float(attr(op, "low", 0.0)), float(attr(op, "high", 1.0))
+        return low + (high - low) * generator.random_sample(shape)
 
 
 @TABLE("onnx.RandomUniform", "onnx.RandomNormal")

@@ -62,19 +62,36 @@ def diff(call: Call, rw: Rewriter) -> Value:
 @TABLE("trapezoid.x", "trapezoid.dx", rounded="once")
 def trapezoid(call: Call, rw: Rewriter) -> Value:
     """The area under points, by the sum of each two neighbours times half of what is between them."""
+    areas, half, axis = _areas(call, rw)
+    shape = shape_of(areas)
+    if not shape[axis]:  # no two points
+        return splat(rw, 0, (*shape[:axis], *shape[axis + 1 :]), call.element)
+    return rw.emit("top.Mul", reduced(rw, areas, (axis,), False, "ReduceSum"), number_like(rw, half, call.element))
+
+
+@TABLE("cumulative_trapezoid.x", "cumulative_trapezoid.dx", rounded="once")
+def cumulative_trapezoid(call: Call, rw: Rewriter) -> Value:
+    """The same up to each point but the first."""
+    areas, half, axis = _areas(call, rw)
+    if not shape_of(areas)[axis]:
+        return areas
+    return rw.emit("top.Mul", rw.emit("top.CumSum", areas, axis=axis), number_like(rw, half, call.element))
+
+
+def _areas(call: Call, rw: Rewriter) -> tuple[Value, float, int]:
+    """The sums of each two neighbours, times what is between them where that is a tensor; half of what is left to multiply by;
+    and the dimension along which they lie."""
     value = cast(rw, call.y, call.element)
     shape = shape_of(value)
     axis = axis_of(call.dim, len(shape))
-    if shape[axis] < 2:  # no two points
-        return splat(rw, 0, (*shape[:axis], *shape[axis + 1 :]), call.element)
-    left, right = _neighbours(rw, value, axis)
-    sums = rw.emit("top.Add", left, right)
+    if shape[axis] < 2:
+        return splat(rw, 0, (*shape[:axis], 0, *shape[axis + 1 :]), call.element), 0.5, axis
+    sums = rw.emit("top.Add", *_neighbours(rw, value, axis))
     if call.get("x") is None:
-        return rw.emit("top.Mul", reduced(rw, sums, (axis,), False, "ReduceSum"), number_like(rw, call.dx / 2, call.element))
+        return sums, call.dx / 2, axis
     x = cast(rw, call.x, call.element)
     sizes = shape_of(x)
     behind = len(shape) - 1 - axis if len(sizes) == 1 else 0  # points of one row lie along the dimension
     x = reshape(rw, x, (*(1,) * (len(shape) - len(sizes) - behind), *sizes, *(1,) * behind))
     before, after = _neighbours(rw, x, axis)
-    areas = rw.emit("top.Mul", rw.emit("top.Sub", after, before), sums)
-    return rw.emit("top.Mul", reduced(rw, areas, (axis,), False, "ReduceSum"), number_like(rw, 0.5, call.element))
+    return rw.emit("top.Mul", rw.emit("top.Sub", after, before), sums), 0.5, axis

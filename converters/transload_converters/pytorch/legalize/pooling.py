@@ -61,7 +61,7 @@ def _back(rw: Rewriter, value: Value, single: bool) -> Value:
     return reshape(rw, value, shape_of(value)[1:]) if single else value
 
 
-@TABLE(*(f"max_pool{n}d.default" for n in (1, 2, 3)), *(f"max_pool{n}d_with_indices.default" for n in (2, 3)),
+@TABLE(*(f"max_pool{n}d.default" for n in (1, 2, 3)), *(f"max_pool{n}d_with_indices.default" for n in (1, 2, 3)),
        stored="carried")
 def max_pool(call: Call, rw: Rewriter) -> list[Value]:
     """The greatest of each window, and where it is, in the image, if somebody asks."""

@@ -127,10 +127,12 @@ def rng(op: Rng, a: Array, b: Array, shape: Array) -> Array:
     seed = zlib.crc32(b"".join([np.asarray(a).tobytes(), np.asarray(b).tobytes(), np.asarray(sizes, np.int64).tobytes()]))
     generator = np.random.default_rng(seed)  # the same in every process, which `hash` of bytes is not
     if op.rng_distribution == "NORMAL":
-        return fit(generator.normal(float(a), float(b), sizes), dtype)
+        return fit(float(a) + float(b) * generator.standard_normal(sizes), dtype)  # numpy's `normal` refuses spreads below 0
     if is_float_dtype(dtype):
         low, high = float(a), float(b)
         return fit(low + generator.random(sizes) * (high - low), dtype)
     if dtype == np.bool_:
         return generator.random(sizes) < 0.5
-    return fit(generator.integers(int(a), max(int(b), int(a) + 1), sizes), dtype)
+    low, high = int(a), int(b)
+    wide = np.uint64 if dtype.name.startswith("uint") else np.int64
+    return fit(generator.integers(low, max(high - 1, low), sizes, wide, endpoint=True), dtype)

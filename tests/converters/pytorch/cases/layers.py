@@ -56,8 +56,7 @@ def _pooling(cases: Cases) -> None:
             cases.add(f"max_pool{n}d.default", t(2, 3, *size, distinct=True), *many, [1] * n, ceil)
             for count in (True, False):
                 cases.add(f"avg_pool{n}d.default", t(2, 3, *size), *many, ceil, count)
-            if n > 1:
-                cases.add(f"max_pool{n}d_with_indices.default", t(1, 2, *size, distinct=True), *many, [1] * n, ceil)
+            cases.add(f"max_pool{n}d_with_indices.default", t(1, 2, *size, distinct=True), *many, [1] * n, ceil)
         cases.add(f"max_pool{n}d.default", t(2, 3, *size, distinct=True), [2] * n, [1] * n, [0] * n, [2] * n)
         cases.add(f"max_pool{n}d.default", t(3, *size, distinct=True), [2] * n)
         for wanted in ([1] * n, [2] * n, [3] * n, [4] * n):

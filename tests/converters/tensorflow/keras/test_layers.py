@@ -165,3 +165,13 @@ def test_both_ways_are_joined_in_the_type_outside_and_keep_their_states(outside:
         np.testing.assert_array_equal(made, wanted, strict=True)
         for state, other in zip(states, others, strict=True):
             np.testing.assert_array_equal(other, state, strict=True)
+
+
+@pytest.mark.parametrize(("mode", "wanted"), [
+    ("int", [[2, 0, 1, 2]]), ("one_hot", [[[0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]]])])
+def test_what_is_no_number_falls_into_the_last_bin(tmp_path: Path, mode: str, wanted: list[Any]) -> None:
+    bins = entry("Discretization", "bins", "x", bin_boundaries=[0.0, 2.5], output_mode=mode)
+    model = functional([input_entry("x", [None, 4]), bins], ["x"], ["bins"])
+    module = transload.load(keras_file(tmp_path / "m.keras", model, {}))
+    (made,) = transload.run(module, {"x": np.array([[np.nan, -1, 0, 2.5]], np.float32)}).values()
+    np.testing.assert_array_equal(made, wanted)

@@ -163,15 +163,14 @@ def category_encoding(call: Call, x: Value, weights: Value | None = None) -> Val
 
 @LAYERS.layer("Discretization", casts=False)
 def discretization(call: Call, x: Value) -> Value:
-    """Into which of the bins a number falls: how many boundaries are not above it."""
+    """Into which of the bins a number falls: how many boundaries are not above it; NaN into the last."""
     g = call.g
     bounds = call.option("bin_boundaries")
     if not bounds:
         raise Unsupported("it has no boundaries")
     x = g.cast(x, F32)
-    above = g.GreaterEqual(g.expand(x, -1), g.constant(np.asarray(bounds, np.float32), F32))
     mode = call.option("output_mode", "int")
-    indices = g.reduce("Sum", g.cast(above, I32), -1)
+    indices = g.emit("Bucketize", (x,), shape_of(x), I32, boundaries=[float(bound) for bound in bounds])
     return (indices if g.keras >= 3 else g.cast(indices, I64)) if mode == "int" else _encoded(call, indices, len(bounds) + 1)
 
 
