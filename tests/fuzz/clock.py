@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["cpu_seconds", "peak_bytes"]
+__all__ = ["cpu_seconds", "forget_peaks", "peak_bytes"]
 
 _PROCESSES = Path("/proc")
 
@@ -23,8 +23,16 @@ def cpu_seconds(pid: int) -> float | None:
     return sum(ticks) / os.sysconf("SC_CLK_TCK")
 
 
+def forget_peaks(pid: int) -> None:
+    """Have `peak_bytes` say what is had from now on: a judge runs on from case to case. Source: proc_pid_clear_refs(5)."""
+    for member in _family(pid, _stats()) if (_PROCESSES / "self" / "clear_refs").exists() else ():
+        with suppress(OSError):
+            (_PROCESSES / str(member) / "clear_refs").write_text("5")
+
+
 def peak_bytes(pid: int) -> int:
-    """The greatest memory that a process, its children and theirs each had so far, together; 0 where the system does not say.
+    """The greatest memory that a process, its children and theirs each had since `forget_peaks`, together; 0 where the system
+    does not say.
 
     Of those that still run. They need not have had it at one time: it is no less than what they had. Source:
     proc_pid_status(5), VmHWM.

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.cases import Case, attempt, case_of
-from tests.fuzz.clock import cpu_seconds, peak_bytes
+from tests.fuzz.clock import cpu_seconds, forget_peaks, peak_bytes
 
 __all__ = ["MEMORY", "SECONDS", "CaseOf", "outcomes"]
 
@@ -170,6 +170,7 @@ def _serve(pipe: Connection, seeds: dict[str, list[Path]], case_of: CaseOf) -> N
         except (EOFError, OSError):
             return
         case = case_of(number, seeds)
+        forget_peaks(os.getpid())
         outcome = attempt(case)
         kind, place, detail = outcome.kind, outcome.place, outcome.detail
         if (case.check or case.onward is not None) and (peak := peak_bytes(os.getpid())) > MEMORY:

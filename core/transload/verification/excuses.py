@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from itertools import product
@@ -22,7 +23,7 @@ from .limits import breaks_usual
 from .reference import Reference
 from .running import Running
 from .runtimes import judged_format, other_runtimes, run_of
-from .steps import check_steps_together, is_quantized
+from .steps import check_steps_together, is_quantized, most_bits
 from .ties import excused_by_ties
 from .ways import Ways
 
@@ -33,6 +34,15 @@ Broken = dict[int, list[str]]
 """By place of the output, the limits that it breaks, in words."""
 Excuse = Callable[[Sequence[Arrays], Broken], tuple[Broken, list[str]]]
 """What is broken all the same on inputs together, and notes on what is excused."""
+
+
+_OF_ROUNDINGS = (10.0, 30.0)
+"""Decibels that roundings of a runtime's own leave, of quantized numbers of up to 8 bits and of more."""
+
+
+def _is_no_rounding(apart: TensorDifference, least: float) -> bool:
+    """Whether numbers are farther from the reference than roundings bring them."""
+    return apart.metrics.get("sqnr", math.inf) < least
 
 
 class Excuses:
@@ -51,8 +61,8 @@ class Excuses:
     ) -> tuple[list[TensorDifference], Broken, list[str]]:
         """The tensors as they are judged, the limits that are broken all the same, and notes on what excused others."""
         tensors, broken, notes = self._by_nearest(given, actual, tensors, broken)
-        by_last_bits = partial(self._by_last_bits, tensors=tensors)
-        for excuse in (self._by_steps, self._by_ties, self._by_edges, self._by_its_own, by_last_bits):
+        by_its_own, by_last_bits = (partial(each, tensors=tensors) for each in (self._by_its_own, self._by_last_bits))
+        for excuse in (self._by_steps, self._by_ties, self._by_edges, by_its_own, by_last_bits):
             if broken:
                 broken, further = excuse(given, actual, broken=broken)
                 notes += further
@@ -173,15 +183,18 @@ class Excuses:
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
 
     def _by_its_own(
-        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], broken: Broken,
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
+        broken: Broken,
     ) -> tuple[Broken, list[str]]:
         """The limits that are broken all the same beside what the target's runtime gives of the source's own file.
 
-        Runtimes round quantized numbers each in their own way. Where a model has none, what is as far away is an operator that
-        the target's runtime takes for another, in whichever file: that is told, and excuses nothing.
+        Runtimes round quantized numbers each in their own way. Where a model has none, or what is away is more than roundings of
+        numbers of so many bits come to, the target's runtime takes an operator for another, in whichever file: that is told, and
+        excuses nothing.
         """
         own, rounds = self.running.own, self.hub is not None and (is_quantized(self.hub) or has_bounds(self.hub))
         source = self.reference.source
+        least = _OF_ROUNDINGS[self.hub is not None and most_bits(self.hub) > 8]
         for runtime in other_runtimes(judged_format(source), own.target, source.entry) if own is not None else ():
             try:
                 reference = self.reference.of_model(run_of(runtime, source, self.hub))(given)
@@ -189,14 +202,16 @@ class Excuses:
                 continue
             if len(reference) != len(actual):
                 continue
-            tensors = compare_outputs(reference, actual)
-            wrong = self.kinds.limits_broken(tensors)
+            beside = compare_outputs(reference, actual)
+            alike = broken.keys() - self.kinds.limits_broken(beside)
+            far = {index for index in alike if rounds and _is_no_rounding(tensors[index], least)}
             notes = [
                 f"{tensors[index].name}: of the source's own file {runtime.name} gives otherwise than {self.runtime.name}, too: "
-                f"this is {distance_in_words(tensors[index], 6)} from it"
-                + ("" if rounds else "; as nothing in the model is quantized, that is another meaning and no rounding")
-                for index in broken if index not in wrong]
-            return {index: reasons for index, reasons in broken.items() if index in wrong or not rounds}, notes
+                f"this is {distance_in_words(beside[index], 6)} from it"
+                + ("; as nothing in the model is quantized, that is another meaning and no rounding" if not rounds else
+                   f"; with less than {least:.0f} dB that is another meaning and no rounding" if index in far else "")
+                for index in broken if index in alike]
+            return {index: reasons for index, reasons in broken.items() if index not in alike - far or not rounds}, notes
         return broken, []
 
     def _by_last_bits(

@@ -27,6 +27,7 @@ import numpy as np
 
 from ..analysis.movement import moves_of
 from ..ir import Module, QuantType, TensorType, initial_states, output_names
+from ..ir.build import constant_of
 from .cutting import cut_module, execute
 from .others import others_of
 
@@ -66,6 +67,12 @@ def is_quantized(hub: Module) -> bool:
     return any(
         value.name is not None and isinstance(value.type, TensorType) and _steps(value.type)
         for op in hub.body_of_main for value in op.results)
+
+
+def most_bits(hub: Module) -> int:
+    """How many bits the narrowest quantized numbers have that the main function computes; 8 where it rounds as it runs alone."""
+    types = (value.quant for op in hub.body_of_main for value in op.results if constant_of(value) is None)
+    return min((type_.storage.width for type_ in types if type_ is not None), default=8)
 
 
 def check_steps(

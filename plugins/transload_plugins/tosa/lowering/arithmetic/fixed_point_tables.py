@@ -220,7 +220,8 @@ def sigmoid_or_tanh(rw: Rewriter, x: Value, source: QuantType, target: QuantType
     zero = 1 << (22 if tanh else 23)
     found = rw.emit("tosa.add", found, i32(rw, zero, found))
     negative = shift_right(rw, moved, 31, rounded=False)  # -1 or 0
-    turned = build.mul(rw, found, rw.emit("tosa.bitwise_or", negative, i32(rw, 1, negative)), element=I32)
+    sign = rw.emit("tosa.add", rw.emit("tosa.add", negative, negative), i32(rw, 1, negative))  # not `negative | 1`: chips lack it
+    turned = build.mul(rw, found, sign, element=I32)
     # LiteRT takes halves away from zero, RESCALE up
     nudge = negative if tanh else rw.emit("tosa.add", negative, i32(rw, 1 << 24, negative))
     return build.rescale(
