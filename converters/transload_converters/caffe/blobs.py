@@ -24,6 +24,8 @@ _BLOB: Layout = {5: None, 8: None, 12: None}
 _LAYOUT: Layout = {100: {7: _BLOB}, 2: {6: _BLOB, 1: {50: _BLOB}}}
 """Where a network's blobs have their numbers: those of `layer`, of `layers`, and of V0 layers in these."""
 _MARK = 30000
+_FIELDS = {5: "<f4", 8: "<f8"}
+"""The types of the numbers in fields."""
 _HALF, _DOUBLE = 2, 0
 MAX_ELEMENTS = 1 << 31
 
@@ -74,25 +76,28 @@ class Weights:
         if blob.HasField("cut"):
             if blob.cut >= len(self.cuts):
                 raise IndexError("it names contents that there are not")
-            return _viewed(self.cuts[blob.cut].content, blob, math.prod(_own_shape(blob)))
+            cut = self.cuts[blob.cut]
+            return _viewed(cut.content, _FIELDS.get(cut.field) or _raw_type(blob))
+        if len(blob.double_data):  # these, where it has both, as in `Blob::FromProto`
+            return np.array(blob.double_data, np.float64)
         if len(blob.data):
             return np.array(blob.data, np.float32)
-        if len(blob.double_data):
-            return np.array(blob.double_data, np.float64)
         if blob.HasField("raw_data"):
-            return _viewed(memoryview(blob.raw_data), blob, math.prod(_own_shape(blob)))
+            return _viewed(memoryview(blob.raw_data), _raw_type(blob))
         return np.zeros(0, np.float32)
 
 
-def _viewed(content: memoryview, blob: Any, count: int) -> np.ndarray:
-    """Bytes as numbers: raw ones of the type that the blob names, others of as many bytes as its shape tells."""
-    if blob.HasField("raw_data_type"):
-        kinds = {_DOUBLE: "<f8", 1: "<f4", _HALF: "<f2"}
-        if blob.raw_data_type not in kinds:
-            raise ValueError("its numbers are integers")
-        dtype = np.dtype(kinds[blob.raw_data_type])
-    else:
-        dtype = np.dtype("<f8" if len(content) == 8 * count and count else "<f4")
+def _raw_type(blob: Any) -> str:
+    """The type of raw bytes, which the blob names."""
+    kinds = {_DOUBLE: "<f8", 1: "<f4", _HALF: "<f2"}
+    if blob.raw_data_type not in kinds:
+        raise ValueError("its numbers are integers")
+    return kinds[blob.raw_data_type]
+
+
+def _viewed(content: memoryview, type_: str) -> np.ndarray:
+    """Bytes as numbers."""
+    dtype = np.dtype(type_)
     if len(content) % dtype.itemsize:
         raise ValueError(f"{len(content)} bytes are no whole number of elements")
     return np.frombuffer(content, dtype)

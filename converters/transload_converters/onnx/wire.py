@@ -38,6 +38,6 @@ def detect(head: bytes, path: Path | None = None) -> bool:
 def cut_out_raw_data(data: memoryview) -> tuple[bytes | memoryview, RawData]:
     """A serialized model without its large weights, and those weights as views of `data`."""
     text, cuts = cut_out(data, _RAW_DATA_OF_INITIALIZERS, large=_LARGE)
-    if any(graph > 0 for (graph, _, _), _ in cuts):  # several graphs, which a parser joins: places would not be theirs
+    if any(cut.places[0] > 0 for cut in cuts):  # several graphs, which a parser joins: places would not be theirs
         return data, {}
-    return text, {initializer: content for (_, initializer, _), content in cuts}
+    return text, {cut.places[1]: cut.content for cut in cuts}

@@ -55,7 +55,8 @@ from .dialect_ops import SIGNATURES
 from .schema import ENUMERATIONS, OptionField, enumeration, operators, option_fields, options_table
 
 __all__ = [
-    "BASIC_LSTM", "BLOCKWISE", "LSTM_INTERMEDIATES", "SPARSE_BLOCK", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name", "op_name"]
+    "BASIC_LSTM", "BLOCKWISE", "LSTM_INTERMEDIATES", "SPARSE_BLOCK", "STATES", "SUBGRAPH_ATTRIBUTES", "TFL", "attribute_name",
+    "op_name"]
 
 #: Options fields that number a subgraph, and the attribute that names its function.
 SUBGRAPH_ATTRIBUTES = {
@@ -89,6 +90,17 @@ _KINDS: dict[tuple[str, bool], AttributeKind[Any]] = {
     ("int32", True): INTS32, ("uint32", True): INTS32, ("int64", True): INTS, ("bool", True): INTS, ("float32", True): FLOATS,
     ("uint8", True): OPAQUE,
 }
+
+STATES: dict[str, tuple[int, ...]] = {
+    "tfl.svdf": (4,),
+    "tfl.rnn": (4,),
+    "tfl.unidirectional_sequence_rnn": (4,),
+    "tfl.bidirectional_sequence_rnn": (4, 8),
+    "tfl.lstm": (18, 19),
+    "tfl.unidirectional_sequence_lstm": (18, 19),
+    "tfl.bidirectional_sequence_lstm": (35, 36, 37, 38),
+}
+"""The operands of each operator that are its state."""
 
 
 def op_name(operator: str) -> str:

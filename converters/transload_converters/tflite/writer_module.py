@@ -44,7 +44,7 @@ from transload.ir.build import constant_of
 from transload.ir.constants import Packed4Data
 from transload.ir.names import FreshNames
 
-from .dialect import BASIC_LSTM, LSTM_INTERMEDIATES, SUBGRAPH_ATTRIBUTES, attribute_name
+from .dialect import BASIC_LSTM, LSTM_INTERMEDIATES, STATES, SUBGRAPH_ATTRIBUTES, attribute_name
 from .operators import bytes_of
 from .schema import operators, option_fields, options_table
 from .subgraphs import misfits
@@ -256,7 +256,7 @@ class _FunctionWriter:
 
     def _operator(self, op: Op) -> None:
         for result in op.results:
-            self._tensor(result)
+            self._tensor(result, is_variable=_is_state(result))
         inputs = [self.tensors.get(value) for value in op.operands]
         outputs = [self.tensors.get(value, -1) for value in op.results]
         if self.model.findings:
@@ -344,7 +344,16 @@ def _with_states(named: Mapping[str, int], states: Mapping[str, int]) -> dict[st
 
 
 def _is_variable(value: Value) -> bool:
-    return value.op is not None and bool(value.op.attribute("is_variable", False))
+    return value.op is not None and (bool(value.op.attribute("is_variable", False)) or _is_state(value))
+
+
+def _is_state(value: Value) -> bool:
+    """Whether a value is the state of a recurrent operator, which LiteRT's kernels write into.
+
+    One may be dequantized: files with weights of 16 bits have it so.
+    """
+    return any(value is user.operands[place] for user in value.uses for place in STATES.get(user.name, ())
+               if place < len(user.operands))
 
 
 def _quantization(element: Type) -> Quantization | None:

@@ -21,6 +21,7 @@ from typing import Any
 import click
 
 from ..apart import need_apart
+from ..cores import MOST_WORKERS
 from ..files import exists, is_file, need_place, need_svg
 from .answer import data_alone, print_data
 from .session import Session
@@ -398,7 +399,7 @@ def samples(needed: bool = False) -> Decorator:
         option("--count", "-n", type=click.IntRange(min=0),
                help="How many samples to take, spread evenly; all for 0, or without it."),
         option("--skip-damaged", is_flag=True, help="Leave out files that cannot be read."),
-        option("--workers", type=click.IntRange(min=1),
+        option("--workers", type=click.IntRange(1, MOST_WORKERS),
                help="Processes that decode images, or that convert many models; one a core without it."))
 
 

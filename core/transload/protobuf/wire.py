@@ -33,10 +33,12 @@ class Field(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A content that was cut out: `places` counts, at each level, the fields of its number before it in their message."""
+    """A content that was cut out: `places` counts, at each level, the fields of its number before it in their message; `field` is
+    its own number."""
 
     places: tuple[int, ...]
     content: memoryview
+    field: int
 
 
 def cut_out(
@@ -48,8 +50,8 @@ def cut_out(
     large: the bytes from which a content is cut out.
     mark: the number of an integer field that stands for a content, of a reader's own schema: it holds the place in the list.
     A file may hold such fields by itself, so a reader checks that a mark is in the list.
-    A content that its message has in several fields, which a parser would join or choose from, stays. Where nothing can be
-    cut out, or the bytes are no plain message, the data comes back as it is.
+    A content that its message has in several fields, of one number or of others, which a parser would join or choose from,
+    stays. Where nothing can be cut out, or the bytes are no plain message, the data comes back as it is.
     """
     cutter = _Cutter(data, large, mark)
     try:
@@ -77,7 +79,7 @@ class _Cutter:
                 raise ValueError("more fields than are looked at")
             if field.number in layout:
                 wanted.append(field)
-        of_number = Counter(field.number for field in wanted)
+        contents = sum(layout[field.number] is None for field in wanted)
         seen: Counter[int] = Counter()
         done = begin
         for field in wanted:
@@ -85,7 +87,7 @@ class _Cutter:
             seen[field.number] += 1
             if field.wire != SIZED or field.end - field.start < self.large:
                 continue
-            new = self._cut_field(field, layout[field.number], here, of_number[field.number] == 1)
+            new = self._cut_field(field, layout[field.number], here, contents == 1)
             if new is not None:
                 pieces += [self.data[done:field.tag_at], *new]
                 done = field.end
@@ -103,7 +105,7 @@ class _Cutter:
             return [varint(field.number << 3 | SIZED), varint(sum(map(len, inner))), *inner]
         if not alone:
             return None
-        self.cuts.append(Cut(places, self.data[field.start:field.end]))
+        self.cuts.append(Cut(places, self.data[field.start:field.end], field.number))
         return [] if self.mark is None else [varint(self.mark << 3 | VARINT), varint(len(self.cuts) - 1)]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..cores import cores
+from ..cores import workers_or_cores
 from ..errors import ReadError, UsageError
 from ..forks import thread_lock
 from ..worker import ChildEnded, Limits, Worker, unread
@@ -74,7 +74,7 @@ class Decoding:
     """Decodes images in `workers` processes, each with a thread here that waits for it; as a context manager it ends them."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or min(cores(), 8)
+        self.workers = workers_or_cores(workers, 8)
         self._threads = ThreadPoolExecutor(self.workers, "images")
 
     def each(self, requests: Iterable[T], read: Callable[[T], Result]) -> Iterator[Result]:

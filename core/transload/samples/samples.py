@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_array, lost_numbers
-from ..cores import cores
+from ..cores import workers_or_cores
 from ..errors import ReadError, UsageError
 from ..escapes import escaped
 from ..ir import FloatType, Module, QuantType, TensorType, dtype_of, initial_states
@@ -99,13 +99,12 @@ def _opened(
     source, count, workers = data.source, data.count, data.workers
     if count is not None and count < 1:
         raise UsageError(f"{count} samples are asked for; 1 is the least")
-    if workers is not None and workers < 1:
-        raise UsageError(f"{workers} workers are asked for; 1 is the least")
+    decoding = workers_or_cores(workers, 8)
     if isinstance(source, Samples):
         count = source._count if count is None else count
         source = list(islice(source, count))
     wanted = _Inputs(inputs, preprocess or Preprocess(), limits or {}, data.first)
-    return Samples(find_source(source, wanted), wanted, count, data.skip_damaged, workers or min(cores(), 8))
+    return Samples(find_source(source, wanted), wanted, count, data.skip_damaged, decoding)
 
 
 class _Inputs:

@@ -19,7 +19,7 @@ from threading import Thread
 from typing import Any
 from uuid import uuid4
 
-from ..cores import cores
+from ..cores import cores, workers_or_cores
 from ..errors import RunError, TransloadError, UsageError
 from ..worker import ChildEnded, Limits, Remote, Worker, answered, function_called, taken
 
@@ -48,12 +48,10 @@ class Crew:
     """
 
     def __init__(self, workers: int | None = None, scheduler: Any = None) -> None:
-        if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-            raise UsageError(f"{workers!r} workers are asked for; 1 is the least")
         if workers is not None and scheduler is not None:
             raise UsageError("workers are counted where they are processes of this machine; a cluster has those that it has")
         self._open = ExitStack()
-        self._doers: _Processes | _Cluster = _Processes(workers or cores()) if scheduler is None else _Cluster(scheduler)
+        self._doers: _Processes | _Cluster = _Processes(workers_or_cores(workers)) if scheduler is None else _Cluster(scheduler)
         self._open.callback(self._doers.close)
 
     def __enter__(self) -> Crew:

@@ -59,6 +59,8 @@ def fuse_preprocess(
     argument = module.body_of_main.arguments[index]
     shape = _pixels_shape(input, argument.type, channel_format)
     factors, means = (_each(text, shape[-1]) for text in (scale, mean))
+    if not factors.any():
+        raise UsageError(f"a scale of {scale!r} leaves nothing of the pixels")
     _Fusing(module, index, shape, factors, means, pixel_format == "bgr", channel_format == "nchw").run()
     return True
 
@@ -80,6 +82,8 @@ def _each(text: str, channels: int) -> Numbers:
         numbers = np.array([float(part) for part in text.split(",")])
     except ValueError:
         raise UsageError(f"{text!r} is no number, nor several with commas between") from None
+    if not np.isfinite(numbers).all():
+        raise UsageError(f"{text!r} has what is no number")
     if len(numbers) not in (1, channels):
         raise UsageError(f"{text!r} has {len(numbers)} numbers, and pixels have {channels}")
     return np.broadcast_to(numbers, (channels,))

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from transload.cores import cores
+from transload.cores import workers_or_cores
 from transload.errors import ReadError, UsageError
 from transload.ir import Module, input_names
 from transload.samples.owned import need_sample
@@ -132,7 +132,7 @@ def measured(
             raise ReadError(f"{resume}: has histograms of other tensors", hint="remove the file to calibrate from the beginning")
         counting.add(state.histograms)
     count = 0
-    with ThreadPoolExecutor(workers or cores()) as pool:
+    with ThreadPoolExecutor(workers_or_cores(workers)) as pool:
         waiting: deque[Future[None]] = deque()
         try:
             for count, sample in enumerate(samples, 1):

@@ -32,7 +32,7 @@ def findings_of(module: Module) -> list[Finding]:
         return merge_findings(foreign)
     wide = [
         Finding(op.name, "computes in f64, for which OpenVINO takes f32", _names(op),
-                "quantized models go to it in QDQ form: --option form=qdq")
+                "quantized models go to it in QDQ form (--option form=qdq), floats of 64 bits cast to f32 where they are made")
         for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
     if wide:
         return merge_findings(wide)

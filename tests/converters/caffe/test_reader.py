@@ -336,6 +336,30 @@ def test_blobs_of_doubles_and_halves(tmp_path: Path, dtype: type) -> None:
     np.testing.assert_allclose(output_of(transload.load(tmp_path / "net.prototxt"), x=X), EXPECTED, rtol=1e-2, atol=1e-2)
 
 
+@pytest.mark.parametrize("size", [4, 4096])
+@pytest.mark.parametrize(("floats", "doubles", "said"), [
+    (2, 0, "holds {} numbers"), (0, 0.5, "holds {} numbers"), (1, 0, ""), (0, 1, ""), (1, 1, "")])
+def test_numbers_are_of_the_field_they_lie_in(tmp_path: Path, size: int, floats: float, doubles: float, said: str) -> None:
+    """Twice as many floats as there are weights were taken for doubles; of both the doubles hold, as in `Blob::FromProto`."""
+    from transload_converters.caffe import caffe_pb2
+
+    net = caffe_pb2.NetWeights.FromString(weights_bytes({"ip": [np.zeros((1, size), np.float32)]}))
+    blob = net.layer[0].blobs[0]
+    del blob.data[:]
+    blob.data.extend([1.0] * int(floats * size))
+    blob.double_data.extend([2.0] * int(doubles * size))
+    layer = ('layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y" '
+             "inner_product_param { num_output: 1 bias_term: false } }")
+    (tmp_path / "net.prototxt").write_text(net_text(layer, x=(1, size)))
+    (tmp_path / "net.caffemodel").write_bytes(net.SerializeToString())
+    if said:
+        with pytest.raises(ReadError, match=said.format(int((floats + doubles) * size))):
+            transload.load(tmp_path / "net.prototxt")
+        return
+    made = output_of(transload.load(tmp_path / "net.prototxt"), x=np.ones((1, size), np.float32))
+    np.testing.assert_array_equal(made, [[size * (2 if doubles else 1)]])
+
+
 def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
     size = 4096
     product = np.ones((size, size), np.float32)

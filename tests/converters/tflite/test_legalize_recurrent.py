@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import transload
 from transload.api import legalize
 from transload.errors import ConversionError
 from transload.ir import Module
+from transload.ir.build import Builder
+
+from tests.support.tflite_models import read_bytes
 
 T, N, I, H, P = 4, 2, 3, 5, 4
 RNG = np.random.default_rng(3)
@@ -178,3 +183,30 @@ def test_svdf_of_integers(write: Callable[..., bytes], judge: Callable[..., Modu
 def test_lstm_of_integers(models: Any, judge: Callable[..., Module]) -> None:
     content = (models / "tflite/tflm_mnist_lstm_int8/trained_lstm_int8.tflite").read_bytes()
     judge(content, steps=1)
+
+
+def test_a_state_that_is_dequantized_is_written_as_one(write: Callable[..., bytes], litert: Any, tmp_path: Path) -> None:
+    """As files with weights of 16 bits have it; LiteRT's kernel asks for a variable."""
+    content = write("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm_operands(), [((N, T, H), "float32")],
+                    {"fused_activation_function": "TANH"}, version=3)
+    module = read_bytes(content)
+    for op in [op for op in module.body_of_main if op.attribute("is_variable", False)]:
+        build = Builder(op.parent, op)
+        halves = build.constant(np.zeros(op.result.static_shape, np.float16), dialect="tfl")
+        op.replace_with([build.emit("tfl.dequantize", halves, types=[op.result.type])])
+    transload.save(module, tmp_path / "m.tflite")
+    x = RNG.normal(size=(N, T, I)).astype(np.float32)
+    (name,) = module.inputs
+    made, wanted = (litert(each, {name: x})[0] for each in ((tmp_path / "m.tflite").read_bytes(), content))
+    np.testing.assert_allclose(made, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(("operator", "operands", "place"), [
+    ("UNIDIRECTIONAL_SEQUENCE_LSTM", lstm_operands(), 13), ("UNIDIRECTIONAL_SEQUENCE_RNN", [
+        ((N, T, I), "float32"), floats(H, I), floats(H, H), floats(H), state(N, H)], 3)])
+def test_a_bias_that_is_no_float_is_refused(operator: str, operands: list[Any], place: int, write: Callable[..., bytes]) -> None:
+    """LiteRT's kernels read floats there, beyond the end of the bytes."""
+    operands[place] = ((H,), "uint8", np.zeros(H, np.uint8))
+    content = write(operator, operands, [((N, T, H), "float32")], {"fused_activation_function": "TANH"}, version=3)
+    with pytest.raises(ConversionError, match=f"its bias, operand {place}, is stored as ui8"):
+        legalize(read_bytes(content))

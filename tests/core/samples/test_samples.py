@@ -273,7 +273,7 @@ def test_places_that_hold_no_samples(images: Path, tmp_path: Path) -> None:
     ):
         with pytest.raises(TransloadError, match=says):
             list(open_samples(tmp_path / name, inputs))
-    for wrong in ({"count": 0}, {"workers": 0}):
+    for wrong in ({"count": 0}, {"workers": 0}, {"workers": 1 << 62}):
         with pytest.raises(UsageError, match="1 is the least"):
             open_samples(images, IMAGE, **wrong)  # type: ignore[arg-type]
 

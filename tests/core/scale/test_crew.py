@@ -163,7 +163,7 @@ def test_leaving_in_the_middle_ends_the_processes():
     assert time.monotonic() - start < 300  # and not 600: nobody waited for the others
 
 
-@pytest.mark.parametrize("workers", [0, -1, True, 1.5])
+@pytest.mark.parametrize("workers", [0, -1, True, 1.5, 1025, 10**20])
 def test_impossible_numbers_of_workers_are_refused(workers):
     with pytest.raises(UsageError, match="1 is the least"):
         Crew(workers)

@@ -120,3 +120,11 @@ def test_what_cannot_be(options: dict[str, str], says: str) -> None:
     with pytest.raises(UsageError, match="no image"):
         g = Graph((7,))
         fused(g.done(g.Relu(g.inputs[0])))
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"mean": "nan"}, "no number"), ({"mean": "inf"}, "no number"), ({"scale": "nan"}, "no number"),
+    ({"scale": "inf"}, "no number"), ({"scale": "0"}, "leaves nothing")])
+def test_numbers_that_are_none_are_refused(options: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        fused(network("NHWC", 0), **options)

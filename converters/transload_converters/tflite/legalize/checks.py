@@ -18,7 +18,7 @@ from transload.errors import ConversionError, Finding
 from transload.ir import BOOL, F16, F32, I8, I16, I32, I64, UI8, FloatType, Module, Op, TensorType, Type, Value
 from transload.ir.core import is_absent
 
-from .state import STATES
+from ..dialect import STATES
 from .storage import stored_type
 
 __all__ = ["check_operators", "gives_sums"]
@@ -54,6 +54,11 @@ _CONVOLUTIONS = _WEIGHTED - _named("fully_connected")
 _RECURRENT_WEIGHTS = {
     **dict.fromkeys(_named("lstm unidirectional_sequence_lstm"), (*range(1, 12), 16, *range(20, 24))), "tfl.svdf": (1, 2)}
 """Operators of integers whose kernels take the zero points of all weights to be 0, and which operands these are."""
+_BIASES = {
+    **dict.fromkeys(_named("rnn unidirectional_sequence_rnn svdf"), (3,)), "tfl.bidirectional_sequence_rnn": (3, 7),
+    **dict.fromkeys(_named("lstm unidirectional_sequence_lstm"), (12, 13, 14, 15, 17)),
+    "tfl.bidirectional_sequence_lstm": (12, 13, 14, 15, 17, 29, 30, 31, 32, 34)}
+"""Which operands of recurrent operators are biases."""
 _TABLES = _named("exp gelu log rsqrt")
 """Operators that kernels look up in tables of 16 bits, which are made as if zero points were 0."""
 
@@ -98,7 +103,7 @@ def _returned(function: Op) -> list[Type | None]:
 
 
 def _findings(op: Op, given: Mapping[str, Sequence[Type | None]], hint: str) -> Iterator[Finding]:
-    rules = (_diagonals, _states, _scales, _channels, _weights, _zero_points)
+    rules = (_diagonals, _states, _biases, _scales, _channels, _weights, _zero_points)
     for why in (*_types(op), *_branches(op, given), *(why for rule in rules for why in rule(op))):
         yield Finding(op.name, why, (op.origin,) if op.origin else (), hint)
 
@@ -194,6 +199,16 @@ def _states(op: Op) -> Iterator[str]:
                 state.storage != made.storage or not math.isclose(state.scale, made.scale, rel_tol=1e-5)
                 or state.zero_point != made.zero_point):
             yield f"its result is {made}; LiteRT's kernel gives it as its state is, {state}"
+
+
+def _biases(op: Op) -> Iterator[str]:
+    """What is wrong with the biases of a recurrent operator of floats, which its kernel reads as such, beyond their end, too."""
+    if not op.operands or _stored(op.operands[0]) != F32:
+        return
+    for place in _BIASES.get(op.name, ()):
+        kept = None if place >= len(op.operands) or is_absent(op.operands[place]) else _stored(op.operands[place])
+        if kept not in (None, F32):
+            yield f"its bias, operand {place}, is stored as {kept}; LiteRT's kernel reads f32"
 
 
 def _scales(op: Op) -> Iterator[str]:

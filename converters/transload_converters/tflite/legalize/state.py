@@ -30,18 +30,9 @@ from transload.ir.build import constant_of
 from transload.rewrite import Rewriter
 from transload_hub.tables import distinct
 
-__all__ = ["STATES", "expose_states", "is_zero", "n_states"]
+from ..dialect import STATES
 
-STATES: dict[str, tuple[int, ...]] = {
-    "tfl.svdf": (4,),
-    "tfl.rnn": (4,),
-    "tfl.unidirectional_sequence_rnn": (4,),
-    "tfl.bidirectional_sequence_rnn": (4, 8),
-    "tfl.lstm": (18, 19),
-    "tfl.unidirectional_sequence_lstm": (18, 19),
-    "tfl.bidirectional_sequence_lstm": (35, 36, 37, 38),
-}
-"""The operands of each operator that are its state."""
+__all__ = ["expose_states", "is_zero", "n_states"]
 
 
 @dataclass
