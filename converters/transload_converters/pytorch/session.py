@@ -125,6 +125,8 @@ class Session:
             return sum
         if schema_of(_functional(target)) is None and not target.startswith("torch.ops.aten.sym_"):
             raise RunError(f"{self.name}: calls {target[:100]}, which is no operator that is known here")
+        if target in _IN_ORDER:
+            return _IN_ORDER[target]
         if ".quantized_decomposed." in target:
             import_module("torch.ao.quantization.fx._decomposed")  # declares them
         found: Any = torch
@@ -178,6 +180,32 @@ class Session:
         self._run(graph, values, None)
         results = [each for output in graph.outputs for each in (output if isinstance(output, list) else [output])]
         return [self._value(result, values) for result in results]
+
+
+def _topk(
+    self: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`topk` that takes of equal numbers those that come first, as nothing says which it takes."""
+    torch.topk(self, k, dim, largest, sorted)  # what it refuses, it refuses
+    numbers, places = torch.sort(self, dim=dim, descending=largest, stable=True)
+    return (numbers.narrow(dim, 0, k), places.narrow(dim, 0, k)) if self.dim() else (numbers, places)
+
+
+def _kthvalue(self: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+    """`kthvalue` with the place that is k-th where equal numbers stand in the order in which they came."""
+    torch.kthvalue(self, k, dim, keepdim)
+    numbers, places = torch.sort(self, dim=dim, stable=True)
+    if not self.dim():
+        return numbers, places
+    one, place = numbers.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
+    return (one, place) if keepdim else (one.squeeze(dim), place.squeeze(dim))
+
+
+_IN_ORDER: dict[str, Callable[..., Any]] = {
+    "torch.ops.aten.topk.default": _topk, "torch.ops.aten.kthvalue.default": _kthvalue,
+    "torch.ops.aten.sort.default": lambda self, dim=-1, descending=False: torch.sort(
+        self, dim=dim, descending=descending, stable=True)}
+"""Operators that leave open which of equal numbers comes first, by what PyTorch computes of them in order."""
 
 
 def _functional(target: str) -> str:
