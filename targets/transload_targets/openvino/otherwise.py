@@ -37,7 +37,7 @@ from transload.ir import (
 )
 from transload.ir.build import Builder
 
-from .short import cut_to_16_bits
+from .short import OPSET, cut_to_16_bits
 
 __all__ = ["keeps_proportions", "plain_sizes", "write_otherwise"]
 
@@ -49,6 +49,8 @@ _ZEROS: Mapping[str, tuple[str, ...]] = {"onnx.HardSigmoid": ("alpha", "beta"), 
 _OF_EACH: Mapping[str, str] = {"onnx.ReduceL1": "onnx.Abs", "onnx.ReduceL2": "onnx.Abs", "onnx.ReduceLogSum": "onnx.Log"}
 """What reductions over no dimensions are of each element, of which OpenVINO 2026.4 gives the element."""
 _SHOWN = 4
+_MAX_OF_INTEGERS = 12
+"""The opset from which on `Max` takes integers."""
 _CODES: Mapping[Type, int] = {F32: 1, UI8: 2, I8: 3, UI16: 4, I16: 5, I32: 6, I64: 7, UI32: 12, UI64: 13}
 """ONNX's numbers of element types (`TensorProto.DataType`)."""
 
@@ -81,6 +83,8 @@ def write_otherwise(module: Module) -> bool:
         elif op.name == "onnx.Pow" and _is_between_casts(op):
             powers.append(str(op.origin or op.name))
             _in_floats(op)
+        elif _may_never_end(op, module):
+            _bound(op)
         else:
             continue
         changed = True
@@ -122,6 +126,22 @@ def _stretch(op: Op) -> None:
         "onnx.Constant", types=[TensorType(sizes.shape, I64)], value=Dense(sizes))
     attributes = {key: value for key, value in op.attributes.items() if key != "keep_aspect_ratio_policy"}
     _replace(op, op.name, (*op.operands[:3], held), **attributes)
+
+
+def _may_never_end(op: Op, module: Module) -> bool:
+    """Whether a loop's number of passes is computed, and may be less than none: OpenVINO 2026.4 goes on for ever then."""
+    if op.name != "onnx.Loop" or is_absent(op.operands[0]) or op.operands[0].element_or_none != I64:
+        return False
+    maker = op.operands[0].op
+    return (maker is None or maker.name not in ("onnx.Max", "onnx.Constant")) and (
+        module.attributes.get(OPSET, {}).get("ai.onnx", _MAX_OF_INTEGERS) >= _MAX_OF_INTEGERS)
+
+
+def _bound(op: Op) -> None:
+    """A loop of no passes where there would be less."""
+    count, rw = op.operands[0], Builder(op.parent, op)  # type: ignore[arg-type]
+    zero = rw.emit("onnx.Constant", types=[TensorType((), I64)], value=Dense(np.array(0, np.int64)))
+    op.set_operand(0, rw.emit("onnx.Max", count, zero, types=[count.type]))
 
 
 def _is_over_nothing(op: Op) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from transload.ir import I16, I32, UI16, Dense, Module, Op, TensorType, Value
 from transload.ir.build import Builder
 
-__all__ = ["cut_to_16_bits"]
+__all__ = ["OPSET", "cut_to_16_bits"]
 
-_OPSET = "onnx.opset"
+OPSET = "onnx.opset"
 """The attribute of modules of `onnx` that has their opsets by domain."""
 _I16, _I32, _UI16 = 5, 6, 4
 """ONNX's numbers of these types (`TensorProto.DataType`)."""
@@ -28,7 +28,7 @@ _FIRST = 18
 def cut_to_16_bits(module: Module) -> bool:
     """Whether anything was cut. Before opset 18, which has operators of bits, a note says what is not."""
     found = [op for op in module.walk() if _may_be_beyond(op) and any(map(_shows, op.results[0].uses))]
-    if found and module.attributes.get(_OPSET, {}).get("ai.onnx", _FIRST) < _FIRST:
+    if found and module.attributes.get(OPSET, {}).get("ai.onnx", _FIRST) < _FIRST:
         names = ", ".join(str(op.origin or op.name) for op in found[:3])
         note = f"OpenVINO keeps integers of 16 bits in 32, where nothing wraps round: {names} (opset {_FIRST} can be cut)"
         module.notes = (*module.notes, *([note] if note not in module.notes else []))
