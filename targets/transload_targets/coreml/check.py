@@ -69,7 +69,7 @@ def written(module: Module, precision: str, build: bool = True) -> Written:
         raise TargetError(f"target 'coreml' cannot take this model: {error.message}") from None
     for index, why in made["refused"]:
         owner = owners[index] if index < len(owners) else None
-        findings.append(Finding(owner.name if owner is not None else "an output", f"coremltools says: {why}",
+        findings.append(Finding(owner.name if owner is not None else "the model", f"coremltools says: {why}",
                                 (owner.origin,) if owner is not None and owner.origin else ()))
     return Written(merge_findings(findings), made["files"], inputs, names)
 

@@ -69,9 +69,16 @@ def max_pool(op: Any, p: Program) -> Argument:
 
 @emits("MatMul")
 def matmul(op: Any, p: Program) -> Argument:
+    """A vector is a matrix of one row or column: coremltools gives a vector beside a batch another shape than Core ML has."""
     _need_floats(op)
-    y = p("matmul", x=p.of(op.input), y=p.of(op.right), transpose_x=bool(op.left_transpose),
-          transpose_y=bool(op.right_transpose))
+    sides = []
+    for value, shape in ((op.input, (1, -1)), (op.right, (-1, 1))):
+        side = p.of(value)
+        sides.append(p("reshape", x=side, shape=list(shape)) if value.rank == 1 else side)
+    y = p("matmul", x=sides[0], y=sides[1], transpose_x=bool(op.left_transpose) and op.input.rank > 1,
+          transpose_y=bool(op.right_transpose) and op.right.rank > 1)
+    if 1 in (op.input.rank, op.right.rank):
+        y = p("reshape", x=y, shape=list(op.results[0].static_shape))
     return activated(op, p, y if op.bias is None else p("add", x=y, y=p.of(op.bias)))
 
 

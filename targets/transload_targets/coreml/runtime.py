@@ -47,7 +47,7 @@ def build(
             except KeyError:
                 continue  # it follows from another
             except Exception as error:  # ValueError, TypeError, AssertionError: what it says is what is known
-                refused.append([index, " ".join(str(error).split())[:300] or type(error).__name__])
+                refused.append([index, _words(error)])
         if refused or not build:
             return {"refused": refused, "files": {}}
         results = [Builder.identity(x=wires[each["wire"]], name=each["name"]) for each in outputs]
@@ -55,14 +55,22 @@ def build(
     program = Program()
     program.add_function("main", function)
     wanted = coremltools.precision.FLOAT16 if precision == "float16" else coremltools.precision.FLOAT32
-    made = coremltools.convert(
-        program, convert_to="mlprogram", compute_precision=wanted, minimum_deployment_target=target, skip_model_load=True)
+    try:
+        made = coremltools.convert(
+            program, convert_to="mlprogram", compute_precision=wanted, minimum_deployment_target=target, skip_model_load=True)
+    except Exception as error:  # its passes raise what they raise, of programs whose calls it took
+        return {"refused": [[len(calls), _words(error)]], "files": {}}
     package = Path("model.mlpackage")  # in this process's own folder
     shutil.rmtree(package, ignore_errors=True)
     made.save(str(package))
     _drop_what_is_not_there(package)
     return {"refused": [], "files": {
         str(file.relative_to(package)): file.read_bytes() for file in sorted(package.rglob("*")) if file.is_file()}}
+
+
+def _words(error: Exception) -> str:
+    """What coremltools says, in one line."""
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def _drop_what_is_not_there(package: Path) -> None:

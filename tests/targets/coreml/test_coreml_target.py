@@ -18,6 +18,7 @@ from transload.errors import TargetError, TransloadError
 from transload.ir import F32, I8, NONE, UI8, Dense, QuantType, TensorType
 from transload.verification.inputs import random_inputs
 from transload.worker import Worker
+from transload_targets.coreml import runtime
 from transload_targets.coreml.check import EMITTERS, written
 from transload_targets.coreml.program import identifiers
 
@@ -261,3 +262,24 @@ def test_integers_and_truth_values_at_the_borders(tmp_path: Path) -> None:
     transload.convert(model, "coreml", tmp_path / "out", verify=False)
     found = read_back(tmp_path / "out" / "model.mlpackage")
     assert len(found["inputs"]) == 3 and len(found["outputs"]) == 2
+
+
+@pytest.mark.parametrize(("left", "right"), [((4,), (2, 4, 3)), ((2, 3, 4), (4,)), ((4,), (4, 3)), ((3, 4), (4,))])
+def test_products_with_vectors(left: tuple[int, ...], right: tuple[int, ...], tmp_path: Path) -> None:
+    g = Graph(left, right)
+    module = g.done(g.builder.emit("top.MatMul", *g.inputs))
+    transload.convert(module, "coreml", tmp_path, verify=False)
+    assert any(tmp_path.glob("*.mlpackage"))
+
+
+def test_what_coremltools_raises_of_the_whole_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folding takes some constants for others' (`New var ... doesn't have compatible subtype`)."""
+    import coremltools
+
+    def broken(*given: Any, **named: Any) -> Any:
+        raise ValueError("New var  x:\n no subtype")
+
+    monkeypatch.setattr(coremltools, "convert", broken)
+    monkeypatch.setattr(runtime.logging, "disable", lambda level: None)  # as long as a process of its own
+    made = runtime.build([{"name": "x", "wire": 0, "shape": (2,), "type": "fp32"}], [], [{"name": "y", "wire": 0}], "float32")
+    assert made == {"refused": [[0, "New var x: no subtype"]], "files": {}}
