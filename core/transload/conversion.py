@@ -158,7 +158,8 @@ def rewriting_of(conversion: Conversion, module: Module, settings: Mapping[str, 
 def hint_for(conversion: Conversion) -> Callable[[str], str]:
     """What to tell a user about an op that a conversion has no rewrite for."""
     def hint(op_name: str) -> str:
-        return (f"a plugin can add it: hook register_conversions with Conversion(extends={conversion.name!r}, "
+        first = f"{conversion.way_out}, or " if conversion.way_out else ""
+        return (f"{first}a plugin can add it: hook register_conversions with Conversion(extends={conversion.name!r}, "
                 f"table=<a RewriteTable with {op_name!r}>)")
 
     return hint

@@ -229,6 +229,8 @@ class Conversion:
     rough: bool = False
     """Whether what its rewrites make keeps to its declarations only after the passes `after`: it is looked at then, and not as it
     is made."""
+    way_out: str = ""
+    """What a user may do about ops that it has no rewrite for, before a plugin that adds one is thought of."""
     evidence: str | None = None
     """`"package:file.json"`, a file in that package: what tests measured of the conversion, see `transload.coverage_report`."""
 

@@ -38,6 +38,7 @@ def register_conversions(register: Any) -> None:
         "aten-to-top", "aten", "top", f"{_HERE}.legalize:TABLE", before="aten-functionalize{state=$state}",
         after="fold-qdq,round-once,dce,recognize",
         doc="PyTorch's operators to the hub; sizes are computed, what is written in place becomes a value.",
+        way_out="export the network with `.run_decompositions()`, which makes most operators of others that are known",
         evidence=f"{_HERE}:coverage.json",
         options={"state": (("zero", "explicit"), "zero",
                            "What becomes of buffers that a program writes: forgotten after each run, or inputs and outputs.")}))

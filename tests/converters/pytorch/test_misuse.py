@@ -251,3 +251,11 @@ def test_results_are_what_the_program_says_of_them(op: str, said: np.ndarray) ->
     cases.add(op, t(2, 3), *([[2]] if "pool" in op else []))
     with pytest.raises(ConversionError, match=r"its result is said to be tensor<.*>, and is tensor<"):
         transload.legalize(module_of(cases.all[0], [said]))
+
+
+def test_an_operator_without_a_conversion_has_a_way_out() -> None:
+    from transload.conversion import hint_for
+    from transload.plugin_host import host
+
+    said = hint_for(host().conversions["aten-to-top"])("aten.vander")
+    assert said.startswith("export the network with `.run_decompositions()`") and ", or a plugin can add it: hook" in said
