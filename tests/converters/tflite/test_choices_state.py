@@ -193,7 +193,10 @@ def integer_svdf() -> bytes:
     return model.finish()
 
 
-def integer_lstm(cell_scale: float = 2.0**-11) -> bytes:
+def integer_lstm(
+    cell_scale: float = 2.0**-11, noted: tuple[float, int] = (0.0071, 4), given: tuple[float, int] = (0.0071, 4),
+) -> bytes:
+    """`noted` are the steps of the hidden state, `given` those of the result."""
     model, output = ModelWriter(), ([0.0071], [4])
     x = model.add_tensor("x", (N, T, I), "int8", quantization=([0.047], [2]))
     matrices = [model.add_tensor(f"w{i}", *integers(H, I, scale=0.006)) for i in range(4)]
@@ -203,8 +206,8 @@ def integer_lstm(cell_scale: float = 2.0**-11) -> bytes:
     hidden = model.add_tensor("h", (N, H), "int8", quantization=output, is_variable=True)
     cell = model.add_tensor("c", (N, H), "int16", quantization=([cell_scale], [0]), is_variable=True)
     inner = [model.add_tensor(f"i{i}", (), "int16", quantization=([2.0**-12], [0])) for i in range(4)]
-    inner.append(model.add_tensor("i4", (), "int8", quantization=output))
-    y = model.add_tensor("y", (N, T, H), "int8", quantization=output)
+    inner.append(model.add_tensor("i4", (), "int8", quantization=([noted[0]], [noted[1]])))
+    y = model.add_tensor("y", (N, T, H), "int8", quantization=([given[0]], [given[1]]))
     model.inputs, model.outputs = [x], [y]
     operands = [x, *matrices, None, None, None, *biases, None, None, hidden, cell]
     model.add_operator(LSTM, operands, [y], TANH, version=3, intermediates=inner)
@@ -230,6 +233,20 @@ def test_gates_of_integers(cell: float, tmp_path: Path) -> None:
     for choice, most in (("table", 1), ("exact", 0)):
         (actual,) = run(lower(load(path), "tosa", gates=choice), given).values()
         assert np.abs(actual.astype(int) - expected).max() <= most
+
+
+@pytest.mark.parametrize("noted", [(0.0071, 4), (0.0079, 1), (0.0071, -3)])
+@pytest.mark.parametrize("given", [(0.0071, 4), (0.0083, -2)])
+def test_numbers_of_a_state_are_given_as_they_are_stored(
+    noted: tuple[float, int], given: tuple[float, int], tmp_path: Path,
+) -> None:
+    """Both directions of a `Bidirectional` have steps of their own, and their concatenation one: as TensorFlow writes them."""
+    path = tmp_path / "model.tflite"
+    path.write_bytes(integer_lstm(noted=noted, given=given))
+    inputs = random_inputs(load(path), None, 3)
+    (expected,) = litert_of(path)(inputs)
+    (actual,) = run(lower(load(path), "tosa", gates="exact"), inputs).values()
+    np.testing.assert_array_equal(actual, expected)
 
 
 def variables(with_first: bool = True, read: tuple[int, ...] = (3,)) -> bytes:

@@ -18,6 +18,7 @@ import numpy as np
 
 from transload.errors import Unsupported
 from transload.ir import F32, I16, I32, Op, QuantType, Value, dtype_of
+from transload.ir.core import is_absent
 from transload.rewrite import Rewriter
 from transload_hub import tables
 
@@ -60,20 +61,27 @@ def integer_lstm(op: Op, rw: Rewriter, lstm: Lstm) -> Layer:
     for sums in inputs:
         state, cell = _step(rw, lstm, types, sums, state, cell)
         outputs.append(state)
-    return Layer(packed(rw, lstm, outputs, element=op.results[-1 - n_states(op)].element), state, cell)
+    made, element = packed(rw, lstm, outputs, element=types.output), op.results[-1 - n_states(op)].element
+    return Layer(made if element == types.output else rw.emit("top.Bitcast", made, element=element), state, cell)
 
 
 def _types(op: Op, lstm: Lstm) -> _Types:
-    """The types of the state, from the operator's operands and what it notes of its inner values."""
+    """The types of the state, from the operator's operands and what it notes of its inner values.
+
+    Without a projection the kernel counts in the steps that are noted for the hidden state, keeps these numbers as they are
+    stored, and gives them so, in whichever steps the state and the result are: where two directions are concatenated, the result
+    has those of both.
+    """
     output = quant_per_tensor(op.results[-1 - n_states(op)], "the output of an LSTM of integers")
     if len(op.operands) < 20:
         raise Unsupported(f"an LSTM of integers has 20 operands or more, and here are {len(op.operands)}")
-    kept = output if lstm.state is None else quant_per_tensor(lstm.state, "the state of an LSTM of integers")
+    kept = output if is_absent(op.operands[18]) else quant_per_tensor(op.operands[18], "the state of an LSTM of integers")
     given = quant_per_tensor(lstm.value, "the input of an LSTM of integers")
     if not given.storage == kept.storage == output.storage:  # LiteRT writes those of the input, whatever the file says
         raise Unsupported(
             f"an LSTM of integers takes, keeps and gives numbers of one width; here they are {given.storage}, {kept.storage} "
             f"and {output.storage}")
+    output = kept
     cell = quant_per_tensor(op.operands[19], "the cell state of an LSTM of integers")
     if cell.storage != I16 or cell.scale <= 0 or not math.log2(cell.scale).is_integer():
         raise Unsupported(f"the cell state is {cell}, and should be int16 with a power of two as scale")
@@ -82,11 +90,9 @@ def _types(op: Op, lstm: Lstm) -> _Types:
         if not isinstance(hidden, QuantType):
             raise Unsupported("the file does not note how the hidden state before the projection is quantized")
         return _Types(hidden, output, cell)
-    if isinstance(hidden, QuantType) and not (
-            hidden.zero_point == output.zero_point and math.isclose(hidden.scale, output.scale, rel_tol=1e-5)):
-        raise Unsupported(
-            f"its hidden state is noted as {hidden}, and is the output, {output}, without a projection: LiteRT counts as noted")
-    return _Types(output, output, cell)
+    as_noted = isinstance(hidden, QuantType) and hidden.storage == output.storage and not (
+        hidden.zero_point == output.zero_point and math.isclose(hidden.scale, output.scale, rel_tol=1e-5))
+    return _Types(hidden if as_noted else output, output, cell)  # type: ignore[arg-type]
 
 
 def _zeros(rw: Rewriter, shape: tuple[int, ...], element: QuantType) -> Value:
@@ -128,7 +134,7 @@ def _step(
     out = gate(3, peephole_o, cell)
     hidden: Value = rw.emit("top.Mul", out, gate_function(rw, "top.Tanh", cell), element=types.hidden)
     if lstm.projection is None:
-        return hidden, cell
+        return hidden if types.hidden == types.output else rw.emit("top.Bitcast", hidden, element=types.output), cell
     projected: Any = _product(rw, hidden, lstm.projection, lstm.projection_bias, types.output)
     return _clipped(rw, projected, lstm.projection_clip, types.output), cell
 
