@@ -86,7 +86,11 @@ def resize(op: Op, rw: Rewriter) -> Value:
         attributes["exclude_outside"] = True
     if flag(op, "antialias", 0):
         attributes["antialias"] = True
-    return _interpolate(rw, value, sizes, scales, attributes)
+    if mode == "nearest" or value.quant is None:
+        return _interpolate(rw, value, sizes, scales, attributes)
+    # Between operators of integers onnxruntime resizes bytes, whatever they stand for, and cuts what comes between them.
+    bits = rw.emit("top.Bitcast", value, element=value.quant.storage)
+    return rw.emit("top.Bitcast", _interpolate(rw, bits, sizes, scales, attributes), element=value.element)
 
 
 def _aligned_corners(shape: Sequence[int], sizes: Sequence[int], scales: Sequence[float]) -> tuple[str, list[float] | None]:
