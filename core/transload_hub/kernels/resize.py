@@ -120,6 +120,10 @@ def _weighted(x: Array, axis: int, where: Array, weights: Array) -> Array:
     return np.zeros((*x.shape[:axis], len(where), *x.shape[axis + 1 :]), x.dtype) if total is None else total
 
 
+_WHOLE = 1e-6
+"""What is a whole number but for that, of the weights' roundings, is one, and is not cut to the one below."""
+
+
 @KERNELS("top.Interp")
 def interp(op: Interp, x: Array) -> Array:
     y = wide(x)
@@ -134,6 +138,9 @@ def interp(op: Interp, x: Array) -> Array:
             y = y.take(where[:, 0], axis=axis)
             continue
         y = _weighted(y, axis, where, weights.astype(y.dtype))
+    if is_integer(wide(x)) and op.mode != "nearest":
+        whole = np.rint(y)
+        y = np.where(np.abs(y - whole) < _WHOLE, whole, y)
     if is_integer(wide(x)) and op.mode == "cubic":
         limits = np.iinfo(wide(x).dtype)
         y = np.clip(y, limits.min, limits.max)  # cubic interpolation overshoots
