@@ -154,6 +154,7 @@ def need_place(path: Path, instead: str = "another name") -> None:
         raise UsageError(f"{str(path)[:80]!r} is no place to write a file to: {why}") from None
     if not stat.S_ISREG(mode):
         raise UsageError(f"{path} is a {kind_of(mode)}, where a file is to be written", hint=_elsewhere(mode, instead))
+    _need_rights(path, end.parent)
 
 
 def need_svg(path: Path, or_table: bool = False) -> None:
@@ -231,6 +232,7 @@ def need_directory(path: Path, named: object = None) -> None:
         raise UsageError(f"{named or path} is a {kind_of(mode)}; give a directory to write to")
     if _is_no_disk(path):
         raise _of_the_kernel(named or path, path)
+    _need_rights(named or path, path)
 
 
 def _need_folders_above(path: Path) -> None:
@@ -243,7 +245,14 @@ def _need_folders_above(path: Path) -> None:
                 raise UsageError(f"{path} cannot be written: {parent} is a {kind}", hint=_elsewhere(mode, "another place"))
             if _is_no_disk(parent):
                 raise _of_the_kernel(path, parent)
+            _need_rights(path, parent)
             return
+
+
+def _need_rights(path: object, folder: Path) -> None:
+    """Raise `UsageError` where this process may not make files in a folder, or that lies on a disk that is only read."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{path} cannot be written: this process may not make files in {folder}", hint="choose another place")
 
 
 def _of_the_kernel(path: object, folder: Path) -> UsageError:

@@ -353,3 +353,19 @@ def test_where_proc_is_just_a_folder_every_place_is_one(monkeypatch, tmp_path):
     monkeypatch.setattr(Path, "is_mount", lambda self: False)
     monkeypatch.setattr("transload.files.Path", lambda *parts: tmp_path if parts == ("/proc",) else Path(*parts))
     need_directory(tmp_path / "out")
+
+
+@pytest.mark.parametrize("make", [need_place, need_directory])
+@pytest.mark.parametrize("place", ["x", "there", "new/deep/x"])
+def test_a_place_that_may_not_be_written_to_is_told_beforehand(
+    make: Any, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = tmp_path / "there"
+    if make is need_place:
+        there.write_text("")
+    else:
+        there.mkdir()
+    make(tmp_path / place)
+    monkeypatch.setattr("os.access", lambda path, rights: not Path(path).is_relative_to(tmp_path))
+    with pytest.raises(UsageError, match="may not make files in"):
+        make(tmp_path / place)

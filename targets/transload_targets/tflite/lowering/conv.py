@@ -121,7 +121,7 @@ def _without_zero_points(op: Op, rw: Rewriter, weights: Value, kind: QuantType) 
             return constant(rw, Dense(numbers.astype(np.int8)), plain)
     what = "its weights have" if op.name == "top.MatMul" else "its filter has"
     raise Unsupported(f"{what} zero points other than 0, which kernels of signed bytes leave out",
-                      "quantize weights symmetrically, as --quantize int8 does of the float model")
+                      "quantize weights symmetrically, as --quantize int8-sym does of the float model")
 
 
 def need_narrow_weights(weights: QuantType) -> None:
