@@ -47,8 +47,8 @@ _SCALARS_UNKNOWN = 24
 """Producers of graphs before this version wrote the shape of a scalar where they knew none."""
 _NO_OUTPUTS = frozenset({
     "NoOp", "Const", "Placeholder", "PlaceholderV2", "PlaceholderWithDefault", "Assert", "Print", "PrintV2", "VarHandleOp",
-    "Variable", "VariableV2", "SaveV2", "Assign", "AssignVariableOp", "ScalarSummary", "HistogramSummary", "ImageSummary",
-    "MergeSummary", "AudioSummaryV2", "AudioSummary", "MergeV2Checkpoints"})
+    "Variable", "VariableV2", "VarIsInitializedOp", "IsVariableInitialized", "SaveV2", "Assign", "AssignVariableOp",
+    "ScalarSummary", "HistogramSummary", "ImageSummary", "MergeSummary", "AudioSummaryV2", "AudioSummary", "MergeV2Checkpoints"})
 """Ops whose results are no outputs of a graph where nothing uses them."""
 
 _READS_TEXTS = ("tf.Decode", "tf.Parse", "tf.StringTo", "tf.StringLength", "tf.LookupTable")

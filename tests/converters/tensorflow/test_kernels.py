@@ -196,3 +196,11 @@ def test_an_op_on_a_variable_that_has_no_kernel_is_told_as_the_lowering_does() -
         transload.run(module, {"x": np.zeros((1, 2), np.float32)}, engine="reference")
     assert "uses a variable in a way that is not followed" in str(caught.value)
     assert "texts" not in str(caught.value)
+
+
+def test_whether_variables_have_numbers_is_no_output() -> None:
+    """Savers of TensorFlow 2 ask for it of each variable, in `.meta` files."""
+    module = read_graph(graph(
+        placeholder("x", (2,)), node("y", "Neg", "x", T=F),
+        node("v", "VarHandleOp", dtype=F, shape=(2,), shared_name="v"), node("asked", "VarIsInitializedOp", "v")))
+    assert list(module.outputs) == ["y"]
