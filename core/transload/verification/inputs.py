@@ -243,7 +243,7 @@ def _of_the_range(generator: np.random.Generator, like: np.ndarray, near: np.nda
 
 
 def plain_integers(hub: Module, function: str = "main") -> frozenset[int]:
-    """The arguments, by number, of integers of which nothing but other integers is computed.
+    """The arguments, by number, of integers of which nothing but other integers is computed, and results that these are cast to.
 
     Zeros and ones are all that is safe for what may be a place, a size, a count, or a mask, where it is of a wide type. These are
     none of that, and what is wrong with signs and remainders does not show in zeros and ones.
@@ -262,7 +262,7 @@ def _is_plain(argument: Value) -> bool:
     while pending:
         for user in pending.pop().uses:
             is_index = any(place < len(user.operands) and user.operands[place] in seen for place in index_operands(user))
-            if is_index or user.regions or not all(map(_holds_integers, user.results)):
+            if is_index or user.regions or not all(_holds_integers(made) or _is_given_out(made) for made in user.results):
                 return False
             pending += [result for result in user.results if result not in seen]
             seen.update(user.results)
@@ -354,6 +354,12 @@ def _indexed_sizes(user: Op, value: Value) -> list[int]:
     found = [index.size(user) for place, index in index_operands(user).items()
              if place < len(user.operands) and user.operands[place] is value]
     return [size for size in found if size is not None]
+
+
+def _is_given_out(value: Value) -> bool:
+    """Whether a value is what integers are cast to, and nothing but a result."""
+    declaration = value.op.declaration if value.op is not None else None
+    return declaration is not None and "retypes" in declaration.traits and all(user.name == "func.return" for user in value.uses)
 
 
 def _holds_integers(value: Value) -> bool:
