@@ -11,7 +11,8 @@ import pytest
 import transload
 from transload.engine.memory import peak_bytes
 from transload.errors import ConversionError, RunError
-from transload.ir import F32, IntegerType, Op, QuantType, is_absent, update_function_type
+from transload.ir import F32, IntegerType, Op, QuantType, dtype_of, is_absent, update_function_type
+from transload.ir.build import Builder
 from transload.text import parse_module
 from transload.verification.inputs import random_inputs
 from transload_converters.tflite.writer import ModelWriter
@@ -474,3 +475,13 @@ def test_keys_of_a_look_up_have_a_dimension() -> None:
     keys, table = ((), "int32", np.array(3, np.int32), None), ((1, 2), "float32", np.ones((1, 2), np.float32), None)
     given = [((4,), "int32", None, None), keys, table]
     refused(write_operator("HASHTABLE_LOOKUP", given, [((4, 2), *FLOAT), ((4,), "uint8", None, None)]), "the keys")
+
+
+def test_subscripts_of_few_bits() -> None:
+    case = next(case for case in all_cases() if case.op == "EMBEDDING_LOOKUP_SPARSE")
+    module = read_bytes(build(case).content)
+    op = next(op for op in module.walk() if op.name == "tfl.embedding_lookup_sparse")
+    few = IntegerType(2)
+    numbers = np.zeros(op.operands[1].static_shape, dtype_of(few))
+    op.set_operand(1, Builder(op.parent, op).constant(numbers, few, dialect="tfl"))
+    transload.lower(module, "top")

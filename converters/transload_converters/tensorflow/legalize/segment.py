@@ -54,7 +54,7 @@ def _combined(rw: Rewriter, value: Value, ids: Value, known: np.ndarray, kind: s
         raise Unsupported(f"the segment ids must be from 0 to {total - 1}")
     need_place(total)
     whole = unsorted_segments(rw, value, ids, total, _REDUCTIONS[kind])
-    counts = np.bincount(known.reshape(-1), minlength=total).reshape(-1, *(1,) * (len(shape_of(value)) - 1))
+    counts = np.bincount(known.reshape(-1).astype(np.int64), minlength=total).reshape(-1, *(1,) * (len(shape_of(value)) - 1))
     if kind in ("Max", "Min") and not counts.all():
         return rw.emit("top.Where", rw.constant(counts > 0), whole, scalar_like(rw, whole, 0))
     if kind in ("Mean", "SqrtN"):

@@ -110,7 +110,7 @@ def hashtable_lookup(op: Op, rw: Rewriter) -> Any:
     if not isinstance(values.type, TensorType) or isinstance(values.element, DialectType) or 0 in there:
         raise Unsupported(f"it looks up rows of {values.type}", "move the look-up of what is no number in front of the model")
     held = rw.constant_of(keys)
-    if held is not None and np.any(np.diff(held) <= 0):
+    if held is not None and np.any(np.diff(held.astype(np.int64)) <= 0):
         raise Unsupported("its keys are not in order, or occur twice: LiteRT's kernel finds some of them, which it does not say")
     equal = rw.emit("top.Compare", rw.emit("top.Unsqueeze", lookup, axes=(-1,)), keys, mode="Equal")
     places = rw.emit("top.Arg", rw.emit("top.Cast", equal, element=I32), axis=-1, keepdims=False, mode="ArgMax", element=I32)
@@ -151,7 +151,7 @@ def embedding_lookup_sparse(op: Op, rw: Rewriter) -> Value:
         raise Unsupported(f"its ids are {ids.type} and its subscripts {indices.type}, and both are integers")
     known = rw.constant_of(indices)
     if known is not None:
-        _need_in_order(np.asarray(known)[:, :-1], sums, op.attribute("combiner"))
+        _need_in_order(np.asarray(known)[:, :-1].astype(np.int64), sums, op.attribute("combiner"))
     column = rw.emit("top.Reshape", weights, shape=(count, *(1,) * len(width)))
     rows = rw.emit("top.Mul", rw.emit("top.Gather", table, ids, axis=0), column)
     places = rw.emit("top.Slice", indices, offset=(0, 0), ends=(count, len(sums)), steps=(1, 1))
