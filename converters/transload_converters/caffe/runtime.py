@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,10 @@ from transload.ir import NONE, TensorType
 from transload.plugin import Source
 from transload.worker import Remote
 
+from .blobs import Weights
 from .graph import output_names, value_names
 from .isolated import OPENCV
-from .network import DATA
+from .network import DATA, Network
 from .reader import loaded, read
 
 __all__ = ["available", "open_model"]
@@ -50,6 +52,8 @@ def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[...,
     computing = Counter(layer.name for layer in network.layers if layer.type not in DATA)
     if twice := [name for name, count in computing.items() if count > 1]:
         raise RunError(f"{file}: OpenCV finds tensors by the names of layers, and several are called {twice[0]!r}")
+    if held is not None and (name := _told_otherwise(network, held)) is not None:
+        raise RunError(f"{file}: layers share the weights {name!r}, which OpenCV does not know, and the file has others for each")
     values = {
         layer.name: names for layer, names in zip(network.layers, value_names(network), strict=True) if layer.type not in DATA}
     there: list[Remote] = []
@@ -67,6 +71,16 @@ def open_model(path: str | Path, beside: tuple[Path, ...] = ()) -> Callable[...,
         return found
 
     return run
+
+
+def _told_otherwise(network: Network, held: Weights) -> str | None:
+    """A name by which layers share weights of which the file has different ones for these."""
+    first: dict[str, Any] = {}
+    for layer in network.layers:
+        for name, blob in zip(layer.shared, held.blobs.get(layer.name, ()), strict=False):
+            if name and not held.alike(first.setdefault(name, blob), blob):
+                return name
+    return None
 
 
 def _vectors(file: Path, beside: tuple[Path, ...], inputs: Mapping[str, np.ndarray]) -> set[str]:

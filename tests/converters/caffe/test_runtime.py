@@ -207,3 +207,18 @@ def test_layers_of_one_name_are_not_judged(tmp_path: Path) -> None:
         layer { name: "l" type: "Sigmoid" bottom: "p" top: "y" }""")
     found = transload.convert(tmp_path / "m.prototxt", "tosa", tmp_path / "out").verification
     assert found is not None and found.status == "skipped" and "several are called 'l'" in found.why
+
+
+@pytest.mark.parametrize(("other", "status"), [(1.0, "passed"), (2.0, "skipped")])
+def test_weights_that_layers_share_are_not_judged_where_the_file_has_others_for_each(
+    other: float, status: str, tmp_path: Path,
+) -> None:
+    """Caffe copies the last into the memory of both, and OpenCV gives each its own."""
+    layers = "".join(
+        f'layer {{ name: "{name}" type: "InnerProduct" bottom: "x" top: "{name}" param {{ name: "w" }} '
+        "inner_product_param { num_output: 2 bias_term: false } }\n" for name in ("one", "two"))
+    weights = RNG.normal(size=(2, 4)).astype(np.float32)
+    (tmp_path / "m.prototxt").write_text(net_text(layers, x=(1, 4)))
+    (tmp_path / "m.caffemodel").write_bytes(weights_bytes({"one": [weights], "two": [weights * np.float32(other)]}))
+    found = transload.convert(tmp_path / "m.prototxt", "tosa", tmp_path / "out").verification
+    assert found is not None and found.status == status and (status == "passed" or "layers share the weights 'w'" in found.why)
