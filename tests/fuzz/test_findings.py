@@ -215,6 +215,17 @@ def test_one_number_for_more_elements_than_memory_holds() -> None:
     assert all(op.attributes["values"].splat_value() is not None for op in lowered.walk() if op.name == "tosa.const")
 
 
+@pytest.mark.parametrize(("base", "exponent"), [("FLOAT", "COMPLEX128"), ("COMPLEX64", "FLOAT")])
+def test_powers_of_complex_numbers(base: str, exponent: str) -> None:
+    from onnx import TensorProto, helper
+
+    first, second, made = (helper.make_tensor_value_info(name, TensorProto.DataType.Value(kind), (3,))
+                           for name, kind in (("a", base), ("b", exponent), ("y", base)))
+    model = helper.make_model(helper.make_graph([node("Pow", ["a", "b"], ["y"])], "g", [first, second], [made]))
+    with pytest.raises(ConversionError, match="where ONNX has real numbers"):
+        transload.lower(read_model(model), "tosa")
+
+
 def test_a_repeated_number_in_no_place() -> None:
     g = Graph((2, 3, 0, 8), (2, 3, 1, 8))
     repeated = g.builder.constant(Dense(SplatData(np.float32(1), (2, 1, 0, 8))))

@@ -114,7 +114,8 @@ def _element_of_powers(rw: Rewriter, base: Value, exponent: Value) -> FloatType 
     It is that of the base where that holds the exponent, as it most often does a constant.
     """
     of_base, of_exponent = base.element, exponent.element
-    assert isinstance(of_base, FloatType | IntegerType) and isinstance(of_exponent, FloatType | IntegerType)
+    if not isinstance(of_base, FloatType | IntegerType) or not isinstance(of_exponent, FloatType | IntegerType):
+        raise Unsupported(f"raises {base.type} to powers of {exponent.type}, where ONNX has real numbers")
     held = rw.constant_of(exponent)
     if held is not None and _holds(of_base, held):
         return of_base
