@@ -222,7 +222,7 @@ def test_what_does_not_fit_into_memory_is_told_with_its_op(monkeypatch: pytest.M
         raise MemoryError("Unable to allocate 256 GiB")
 
     monkeypatch.setattr("transload_hub.kernels.movement.np.broadcast_to", refuse)
-    with pytest.raises(RunError, match=r"more memory than there is") as caught:
+    with allowed(memory=1 << 50), pytest.raises(RunError, match=r"more memory than there is") as caught:
         transload.run(module, {"x0": np.ones(1, np.float32)}, engine="reference")
     assert caught.value.findings[0].what == "top.Expand"
 
@@ -267,7 +267,7 @@ def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monke
     assert verify_conversion(source, result).status == "passed"  # and the judge's process is there by now
     with allowed(memory=100):
         assert verify_conversion(source, result).status == "passed"
-        monkeypatch.setattr("transload.verification.verify._VALUES_OF_ONE", 1)
+        monkeypatch.setattr("transload.engine.room._VALUES_OF_ONE", 1)
         skipped = verify_conversion(source, result)
     assert skipped.status == "skipped" and "take 16,000 bytes" in skipped.why and "8,000 are allowed" in skipped.why
     assert "TRANSLOAD_BUDGET=memory=16000" in skipped.why
@@ -291,7 +291,7 @@ def test_what_runtimes_make_of_constants_counts_together(tmp_path: Path) -> None
     source = transload.load(file)
     result = transload.lower(source, "tosa")
     with allowed(memory=10), pytest.MonkeyPatch.context() as patched:
-        patched.setattr("transload.verification.verify._VALUES_OF_ONE", 1)
+        patched.setattr("transload.engine.room._VALUES_OF_ONE", 1)
         skipped = verify_conversion(source, result)
     assert skipped.status == "skipped" and "take 48,000 bytes at one time" in skipped.why
 

@@ -48,7 +48,7 @@ class Execution:
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
 
-        with timed(), room_of(self.module, self.function, sum(array.nbytes for array in arrays)):
+        with timed(), room_of(self.module, self.function, sum(getattr(array, "nbytes", 0) for array in arrays)):
             computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
         outputs = named_outputs(self.main, computed)
         return apart({**kept, **outputs} if keep else outputs, arrays)
