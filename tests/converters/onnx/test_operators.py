@@ -389,6 +389,19 @@ def test_runs_of_numbers_that_do_not_fit_their_pool_are_refused(tmp_path: Path) 
         transload.legalize(transload.load(path))
 
 
+@pytest.mark.parametrize("wrong", [{"ngram_counts": []}, {"ngram_indexes": [0, -1, 2]}, {"max_skip_count": -1}])
+def test_runs_of_no_length_and_places_below_zero_are_refused(wrong: dict[str, Any]) -> None:
+    said = {"ngram_counts": [0, 1], "ngram_indexes": [0, 1, 2], "max_skip_count": 0, **wrong}
+    operator = node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=2, pool_int64s=[1, 2, 3, 4, 5],
+                    **{name: value for name, value in said.items() if value != []})
+    if not said["ngram_counts"]:
+        from onnx import AttributeProto
+
+        operator.attribute.append(AttributeProto(name="ngram_counts", type=AttributeProto.INTS))
+    with pytest.raises(ConversionError, match="lengths of runs, the places"):
+        transload.legalize(read_model(make_model([operator], {"x": np.zeros(6, np.int32)}, ("y",))))
+
+
 @pytest.mark.parametrize("name", ["LpPool", "GlobalLpPool"])
 def test_norms_of_narrow_floats_are_rounded_once(name: str) -> None:
     """By numpy in f64: powers are beyond f16, and 1/3 is none of its numbers."""

@@ -32,6 +32,10 @@ def tf_idf_vectorizer(op: Op, rw: Rewriter) -> Value:
         raise Unsupported("looks for runs of texts, and only numbers can be converted", _HINT)
     names = "pool_int64s", "ngram_counts", "ngram_indexes"
     pool, begins, places = (np.array(need_attr(op, name), np.int64) for name in names)
+    skips = attr(op, "max_skip_count", 0)
+    if not len(begins) or places.min(initial=0) < 0 or skips < 0:
+        raise Unsupported(f"has {len(begins)} lengths of runs, the places {places.tolist()[:8]}, and skips {skips} numbers",
+                          "there is one length at least, and neither places nor what is skipped are below 0")
     mode, given = attr(op, "mode", "TF"), attr(op, "weights")
     weights = np.ones(len(places), np.float32) if given is None or mode == "TF" else np.array(list(given), np.float32)
     rows = value if len(shape) == 2 else reshape(rw, value, (1, *shape))
@@ -46,7 +50,7 @@ def tf_idf_vectorizer(op: Op, rw: Rewriter) -> Value:
         own = tables.arange(first, first + len(grams))
         first += len(grams)
         if attr(op, "min_gram_length", 1) <= size <= attr(op, "max_gram_length", 1) and len(grams):
-            counts.append(_occurrences(rw, rows, grams, attr(op, "max_skip_count", 0) if size > 1 else 0))
+            counts.append(_occurrences(rw, rows, grams, skips if size > 1 else 0))
             into.append(own)
     if first != len(places) or len(weights) != len(places) or mode not in ("TF", "IDF", "TFIDF"):
         raise Unsupported(f"has {first} runs, {len(places)} places and {len(weights)} weights, mode {mode!r}")
