@@ -13,7 +13,7 @@ from ..guard import process_kept
 from ..ir import Module, Value
 from ..lending import apart, read_only
 from .integers import note_of
-from .room import room_of
+from .room import own_bytes, room_of
 from .run import Plan, Watch, check_inputs, named_outputs
 
 __all__ = ["Execution", "prepare", "run_function"]
@@ -28,8 +28,8 @@ class Execution:
     """
 
     def __init__(self, module: Module, function: str) -> None:
-        self.module, self.function = module, function
         self.main = module.function(function)
+        self.own = own_bytes(module, self.main.regions[0].block)
         self.plan = Plan(self.main.regions[0], module, is_checked=True)
         if self.plan.missing:
             raise RunError("the module cannot be run: some ops have no kernel", merge_findings(self.plan.missing))
@@ -48,7 +48,7 @@ class Execution:
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
 
-        with timed(), room_of(self.module, self.function, sum(getattr(array, "nbytes", 0) for array in arrays)):
+        with timed(), room_of(max(self.own, sum(getattr(array, "nbytes", 0) for array in arrays))):
             computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
         outputs = named_outputs(self.main, computed)
         return apart({**kept, **outputs} if keep else outputs, arrays)

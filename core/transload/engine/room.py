@@ -12,12 +12,10 @@ from ..errors import RunError
 from ..ir import Block, Module
 from .memory import bytes_of, peak_bytes
 
-__all__ = ["NoRoom", "memory_allowed", "memory_of", "need_bytes", "need_room", "room_of"]
+__all__ = ["NoRoom", "allowed_of", "memory_of", "need_bytes", "need_room", "own_bytes", "room_of"]
 
 _VALUES_OF_ONE = 64
 """Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
-
-
 _ROOM: ContextVar[int | None] = ContextVar("room", default=None)
 
 
@@ -31,23 +29,27 @@ def memory_of(module: Module, block: Block | None = None) -> int:
     return peak_bytes(module.body_of_main if block is None else block, once=True) + unpacked_bytes(module)
 
 
-def memory_allowed(module: Module, block: Block | None = None) -> int:
-    """The bytes that a module may take at one time: as `Allowance.memory` says, or 64 times its own constants and inputs."""
+def own_bytes(module: Module, block: Block | None = None) -> int:
+    """The bytes of a module's constants, and of the inputs of a block, by default of `main`."""
     arguments = (module.body_of_main if block is None else block).arguments
-    return max(allowance().memory, _VALUES_OF_ONE * (constant_bytes(module) + bytes_of(each.type for each in arguments)))
+    return constant_bytes(module) + bytes_of(each.type for each in arguments)
+
+
+def allowed_of(own: int) -> int:
+    """The bytes that may be taken at one time: as `Allowance.memory` says, or 64 times what a module has of its own."""
+    return max(allowance().memory, _VALUES_OF_ONE * own)
 
 
 def need_room(module: Module, function: str = "main") -> None:
     """Raise `NoRoom` where the values of a function, of sizes that are known, would take more than they may."""
     (block,) = module.function(function).regions[0].blocks
-    _need(memory_of(module, block), memory_allowed(module, block))
+    _need(memory_of(module, block), allowed_of(own_bytes(module, block)))
 
 
 @contextmanager
-def room_of(module: Module, function: str, given: int) -> Iterator[None]:
-    """What runs within takes no more than a function may whose inputs have so many bytes: `need_bytes` says where it would."""
-    (block,) = module.function(function).regions[0].blocks
-    token = _ROOM.set(max(memory_allowed(module, block), _VALUES_OF_ONE * given))
+def room_of(own: int) -> Iterator[None]:
+    """What runs within takes no more than a module may that has so many bytes of its own: `need_bytes` says where it would."""
+    token = _ROOM.set(allowed_of(own))
     try:
         yield
     finally:

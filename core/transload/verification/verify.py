@@ -12,7 +12,7 @@ import numpy as np
 from ..budget import VARIABLE, allowance
 from ..engine.choice import work_of
 from ..engine.memory import machine_bytes
-from ..engine.room import memory_allowed, memory_of
+from ..engine.room import allowed_of, memory_of, own_bytes
 from ..engine.steps import elements_of
 from ..errors import PluginFailure, RunError, TransloadError
 from ..ir import Module
@@ -176,12 +176,12 @@ def _too_much(source: Module, result: Module) -> str:
     needed, there = memory_of(result), machine_bytes()
     both = max(needed, memory_of(source))
     ends = len(result.body_of_main.arguments) + len(result.body_of_main.terminator.operands)
-    allowed_bytes = memory_allowed(source, result.body_of_main)
+    own = own_bytes(source, result.body_of_main)
     for count, allowed, what, name in (
             (ends, most.ends, "fill and compare {:,} inputs and outputs", "ends"),
             (max(map(elements_of, (result, source))), most.elements, "compute {:,} numbers", "elements"),
             (work.products, most.products, "multiply {:,} times", "products"),
-            (both, allowed_bytes, "take {:,} bytes at one time", "memory")):
+            (both, allowed_of(own), "take {:,} bytes at one time", "memory")):
         if count > allowed:
             count = min(count, 10**80)  # Python does not write numbers of thousands of digits
             return f"it would {what.format(count)}, and {allowed:,} are allowed: {VARIABLE}={name}={count} allows them"

@@ -35,7 +35,7 @@ from transload.ir import (
     dtype_of,
     is_absent,
 )
-from transload.ir.build import Builder
+from transload.ir.build import Builder, constant_of
 
 from .short import OPSET, cut_to_16_bits
 
@@ -132,8 +132,10 @@ def _may_never_end(op: Op, module: Module) -> bool:
     """Whether a loop's number of passes is computed, and may be less than none: OpenVINO 2026.4 goes on for ever then."""
     if op.name != "onnx.Loop" or is_absent(op.operands[0]) or op.operands[0].element_or_none != I64:
         return False
-    maker = op.operands[0].op
-    return (maker is None or maker.name not in ("onnx.Max", "onnx.Constant")) and (
+    count = op.operands[0]
+    among = [count, *(count.op.operands if count.op is not None and count.op.name == "onnx.Max" else ())]
+    bounded = any((held := constant_of(value)) is not None and held.numpy().min(initial=0) >= 0 for value in among)
+    return not bounded and (
         module.attributes.get(OPSET, {}).get("ai.onnx", _MAX_OF_INTEGERS) >= _MAX_OF_INTEGERS)
 
 

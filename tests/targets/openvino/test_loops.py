@@ -15,8 +15,10 @@ import transload
 from transload_targets.openvino.otherwise import write_otherwise
 
 
+@pytest.mark.parametrize("below", [False, True])
 @pytest.mark.parametrize("rank", [0, 1])
-def test_a_computed_number_of_passes_is_none_at_least(rank: int, tmp_path: Path) -> None:
+def test_a_computed_number_of_passes_is_none_at_least(rank: int, below: bool, tmp_path: Path) -> None:
+    """A maximum with a number below 0 bounds nothing."""
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Add", ["held", "x"], ["more"])], "body",
         [helper.make_tensor_value_info("i", TensorProto.INT64, ()), helper.make_tensor_value_info("go", TensorProto.BOOL, ()),
@@ -24,10 +26,12 @@ def test_a_computed_number_of_passes_is_none_at_least(rank: int, tmp_path: Path)
         [helper.make_tensor_value_info("on", TensorProto.BOOL, ()),
          helper.make_tensor_value_info("more", TensorProto.FLOAT, (2,))])
     graph = helper.make_graph(
-        [helper.make_node("Loop", ["n", "", "x"], ["y"], body=body)], "g",
+        [helper.make_node("Max", ["n", "least"], ["m"]),
+         helper.make_node("Loop", ["m" if below else "n", "", "x"], ["y"], body=body)], "g",
         [helper.make_tensor_value_info("n", TensorProto.INT64, (1,) * rank),
          helper.make_tensor_value_info("x", TensorProto.FLOAT, (2,))],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2,))])
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (2,))],
+        [helper.make_tensor("least", TensorProto.INT64, (), [-5])])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
     module = transload.load(tmp_path / "m.onnx")
     assert write_otherwise(module) and not write_otherwise(module)
