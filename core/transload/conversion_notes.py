@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import roles
 from .ir import Module
 from .journey import HUB, QUANTIZE, Observer, Stage
 from .telling import Tell
+
+if TYPE_CHECKING:
+    from .samples.fused import Fused
 
 __all__ = ["AtHub", "Times"]
 
@@ -48,3 +53,18 @@ class AtHub(Observer):
             self.floats = module.clone()
         if stage.name == QUANTIZE and module is not None:
             self.quantized = module.clone()
+
+    def other_inputs(self, fused: Fused | None = None) -> str:
+        """Why the model's runtime cannot be given what the module takes, where passes at the hub made other inputs of those it
+        came with; `fused` are those that take pixels, of which it is known what the model is given. Empty where none did."""
+        if self.module is None or self.floats is None:
+            return ""
+        before, after = self.module.inputs, self.floats.inputs
+        known = fused.images if fused is not None else {}
+        others = [f"{name!r}, {type_}, is {after.get(name) or 'no input'}" for name, type_ in before.items()
+                  if name not in known and after.get(name) != type_]
+        others += [f"{name!r}, {type_}, is new" for name, type_ in after.items() if name not in before]
+        if not others:
+            return ""
+        return (f"passes made other inputs than the model's: {', '.join(others)} (what makes numbers of pixels is verified with "
+                "--fuse-preprocess)")

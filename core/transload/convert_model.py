@@ -207,8 +207,7 @@ class _Work:
         self.hosted, self.options = hosted_for(self.target, host, options)
         self.settings = target_options(self.target, self.options)
         self.times, self.at_hub = Times(tell), AtHub()
-        self.quantization = quantization
-        self.passes = passes
+        self.quantization, self.passes = quantization, passes
         self.fused: Fused | None = None
         self.post: Postprocess | None = None
         self.journey = self._journey()
@@ -374,15 +373,14 @@ class _Work:
         self, folder: Path, tolerance: Tolerance, engine: str, seed: int,
         given: Tolerance | Mapping[str, float] | Sequence[str] | None,
     ) -> None:
-        """Compare with the source's runtime what the target's own runtime gives, or an `engine` that is asked for by name, or,
-        where the target has no runtime, the engine that suits.
+        """Compare with the source's runtime what the target's own runtime gives, or the `engine` asked for, or one that suits.
 
-        What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source; what it
-        was made of is compared with the source as without quantizing.
+        What was quantized is compared with the module that the quantizer made, and by the limits `given` with the source; what
+        it was made of is compared with the source as without quantizing. Not so what takes other inputs than the source.
         """
         from .parts import own_runtime, read_back
         from .verification.quantized import SAMPLES, verify_quantized_conversion
-        from .verification.verify import verify_conversion
+        from .verification.verify import Verification, verify_conversion
 
         own = own_runtime(self.target, self.emitted, engine, self.module, self.settings)
         drawn = self.samples.at_most(SAMPLES) if self.samples is not None and self.quantization is None else self.samples
@@ -393,6 +391,8 @@ class _Work:
         hub, quantized = self.at_hub, self.at_hub.quantized
 
         def verified() -> Verification:
+            if self.passes and (unlike := hub.other_inputs(self.fused)):
+                return Verification("skipped", unlike)
             if quantized is None:
                 made = verify_conversion(self.source, self.module, hub=hub.module, every=True, **how)
             else:

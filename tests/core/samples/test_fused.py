@@ -11,7 +11,7 @@ import pytest
 
 import transload
 from transload.cli import run as cli
-from transload.errors import UsageError
+from transload.errors import UsageError, VerificationError
 from transload.samples.fused import Fused
 
 from tests.support.onnx_models import make_model, node
@@ -229,3 +229,14 @@ def test_from_the_command_line(model: Path, images: Path, tmp_path: Path, capsys
     assert asked("--show-pipeline") == 0 and "fuse-preprocess{input=image mean=127.5" in capsys.readouterr().out
     assert cli(["run", "out/model.tosa", "-i", str(images / "0.png")]) == 0
     assert "0 to 255" in capsys.readouterr().err
+
+
+def test_the_pass_by_itself_makes_inputs_that_the_model_was_never_given(model: Path, tmp_path: Path) -> None:
+    fuse = "fuse-preprocess{input=image mean=128 scale=0.01 pixel_format=rgb channel_format=nchw}"
+    made = transload.convert(model, "tosa", tmp_path / "out", passes=fuse)
+    assert made.verification is not None and made.verification.status == "skipped"
+    assert "other inputs than the model's: 'image', tensor<1x3x8x8xf32>, is tensor<1x8x8x3x" in made.verification.why
+    with pytest.raises(VerificationError, match="other inputs"):
+        transload.convert(model, "tosa", tmp_path / "other", passes=fuse, verify="require")
+    other = transload.convert(model, "tosa", tmp_path / "third", passes="canonicalize")
+    assert other.verified
