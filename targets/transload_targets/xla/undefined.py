@@ -11,8 +11,9 @@ from transload.api import run
 from transload.errors import TransloadError
 from transload.ir import Module, Op, Value
 from transload.ir.build import constant_of
+from transload.ir.types import FloatType, TensorType
 
-from .undefined_orders import depends_on_order, reductions
+from .undefined_orders import combined, depends_on_order, reductions
 
 if TYPE_CHECKING:
     from transload_plugins.stablehlo.dialect.indexing import Scatter
@@ -55,21 +56,30 @@ def _of_paddings(source: Module, inputs: Mapping[str, Any]) -> str:
 def _of_orders(source: Module, inputs: Mapping[str, Any]) -> str:
     combining = {op: _initial(op) for op in reductions(source)}
     places = {op.operands[len(op.results)]: op for op in combining if op.name == "stablehlo.scatter"}
-    seen, once = dict[Value, set[Any]](), set[Op]()
+    initial = {value for values in combining.values() for value in values}
+    elements = {value for op in combining for value in combined(op) if _are_floats(value)}
+    seen, once, nan = dict[Value, set[Any]](), set[Op](), set[Value]()
 
     def look(value: Value, array: Any) -> None:
-        if value not in places:
+        if value in initial:
             seen.setdefault(value, set()).add(np.asarray(array).item())
-        elif not _meet_twice(places[value], np.asarray(array)):
+        if value in elements and np.isnan(np.asarray(array).astype(np.float32)).any():
+            nan.add(value)
+        if value in places and not _meet_twice(places[value], np.asarray(array)):
             once.add(places[value])
 
-    _watch(source, inputs, {*places, *(value for values in combining.values() for value in values)}, look)
-    names = list(dict.fromkeys(str(op.origin or op.name) for op, values in combining.items()
-                               if op not in once and depends_on_order(op, _single(seen, values))))
+    _watch(source, inputs, {*places, *initial, *elements}, look)
+    names = list(dict.fromkeys(
+        str(op.origin or op.name) for op, values in combining.items()
+        if op not in once and depends_on_order(op, _single(seen, values), not nan.isdisjoint(combined(op)))))
     return "" if not names else (
         f"{', '.join(names[:_TOLD])}: combines elements by a function that is not associative, or with an initial value that is "
         "not its identity, or not known to be; the specification leaves open in which order, and how often the initial value "
         "counts: XLA leaves it out of a single element (docs/stablehlo.md)")
+
+
+def _are_floats(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, FloatType)
 
 
 def _initial(op: Op) -> list[Value]:

@@ -17,8 +17,9 @@ from transload.errors import TransloadError
 from transload.ir import Block, Module, Op, Region, Value
 from transload.ir.constants import dtype_of
 from transload.ir.types import FloatType, FunctionType, IntegerType, TensorType
+from transload.passes.inline import reached_functions
 
-__all__ = ["depends_on_order", "reductions"]
+__all__ = ["combined", "depends_on_order", "reductions"]
 
 Numbers = tuple[Any, ...]
 Function = Callable[[Numbers, Numbers], Numbers]
@@ -49,10 +50,19 @@ def _is_in_order(op: Op) -> bool:
     return op.name == "stablehlo.scatter" and op.attribute("unique_indices") is True
 
 
-def depends_on_order(op: Op, initial: Sequence[Any] | None) -> bool:
+def combined(op: Op) -> Sequence[Value]:
+    """The values whose elements are combined: those that it is applied to, and its updates where it has such."""
+    count = len(op.results)
+    if op.name == "stablehlo.scatter":
+        return (*op.operands[:count], *op.operands[-count:])
+    return op.operands[1:2] if op.name == "stablehlo.select_and_scatter" else op.operands[:count]
+
+
+def depends_on_order(op: Op, initial: Sequence[Any] | None, with_nan: bool = False) -> bool:
     """Whether its function is not associative, or the initial values are none that it leaves things as they are with.
 
-    `initial` is None where they are not known.
+    `initial` is None where they are not known. `with_nan` says that there are NaNs among the elements: a function that is
+    associative for numbers, as the larger by a comparison is, may drop them or not.
     """
     block = op.regions[_WHERE[op.name]].block
     arguments = block.arguments[:len(block.arguments) // 2]
@@ -62,10 +72,13 @@ def depends_on_order(op: Op, initial: Sequence[Any] | None) -> bool:
         return False  # of quantized numbers and tensors no trial is known
     trials = list(zip(*(_numbers(type_) for type_ in types), strict=True))
     try:
-        function = _function(block)
+        function = _function(block, op)
         if initial is not None:
             initial = [np.array(number).astype(dtype_of(type_.element)) for number, type_ in zip(initial, types, strict=False)]
-        return any(_differs(op, function, initial, trials[i], trials[i - 1], trials[i - 2]) for i in range(_TRIALS))
+        each = [(trials[i], trials[i - 1], trials[i - 2]) for i in range(_TRIALS)]
+        if with_nan:
+            each += [tuple(_as_nan(of) if at == place else of for at, of in enumerate(three)) for three in each for place in range(3)]
+        return any(_differs(op, function, initial, *three) for three in each)
     except (TransloadError, ValueError):
         return False  # a function that cannot be tried alone
 
@@ -81,9 +94,15 @@ def _differs(op: Op, f: Function, initial: Sequence[Any] | None, a: Numbers, b: 
     return not _are_near(f(f(a, b), c), f(a, f(b, c)))
 
 
+def _as_nan(of: Numbers) -> Numbers:
+    """With NaN for each float."""
+    return tuple(number if np.issubdtype(number.dtype, np.integer) or number.dtype == np.bool_
+                 else np.full_like(number, np.nan) for number in of)
+
+
 def _are_near(left: Numbers, right: Numbers) -> bool:
     return all(
-        np.allclose(np.asarray(one).astype(np.float64), np.asarray(other).astype(np.float64), _NEAR, _NEAR)
+        np.allclose(np.asarray(one).astype(np.float64), np.asarray(other).astype(np.float64), _NEAR, _NEAR, equal_nan=True)
         for one, other in zip(left, right, strict=True)
     )
 
@@ -100,8 +119,11 @@ def _numbers(type_: TensorType) -> list[Any]:
     return [np.array(number).astype(dtype) for number in generator.permutation(np.arange(least, least + _TRIALS + 2))[:_TRIALS]]
 
 
-def _function(block: Block) -> Function:
-    """The body of a reduction as a function of two elements."""
+def _function(block: Block, op: Op) -> Function:
+    """The body of a reduction as a function of two elements, with the functions of the model that it calls."""
+    source = op
+    while source.parent_op is not None:
+        source = source.parent_op
     module, types = Module(), [value.type for value in block.arguments]
     made = module.body.append(
         Op(
@@ -121,6 +143,9 @@ def _function(block: Block) -> Function:
     for op in ops:
         inner.append(op.clone(mapping))
     inner.append(Op("func.return", tuple(mapping.get(value, value) for value in end.operands)))
+    if isinstance(source, Module):
+        for called in [each for each in reached_functions(source, made).values() if each is not made]:
+            module.body.append(called.clone({}))
 
     def call(left: Numbers, right: Numbers) -> Numbers:
         given = dict(zip(module.inputs, (*left, *right), strict=True))

@@ -105,3 +105,35 @@ def test_windows_are_open_where_order_counts(tmp_path: Path, body: str) -> None:
         .replace("tensor<2xf32>", "tensor<2x3xf32>")
     )
     assert ("leaves open" in told(text, tmp_path)) == (body == "squares")
+
+
+LARGER = """%f = stablehlo.compare GE, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %r = stablehlo.select %f, %a, %b : tensor<i1>, tensor<f32>"""
+
+
+@pytest.mark.parametrize(("body", "open_"), [(LARGER, True), (BODIES["largest"], False), (BODIES["sum"], False)])
+def test_a_function_that_drops_some_nans_is_open_where_there_are_such(tmp_path: Path, body: str, open_: bool) -> None:
+    pytest.importorskip("jaxlib")
+    init = "0.0" if body == BODIES["sum"] else "0xFF800000"
+    text = REDUCE.format(size=3, more="", result=2, init=init, body=body)
+    (tmp_path / "model.mlir").write_text(text)
+    (name,) = transload.load(tmp_path / "model.mlir").inputs
+    numbers = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    assert not told(text, tmp_path, **{name: numbers})
+    numbers[0, 1] = np.nan
+    assert ("leaves open" in told(text, tmp_path, **{name: numbers})) == open_
+
+
+def test_a_function_that_a_body_calls_is_tried_with_it(tmp_path: Path) -> None:
+    pytest.importorskip("jaxlib")
+    call = "%r = func.call @f(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>"
+    texts = {}
+    for name in ("squares", "sum"):
+        function = f"""func.func private @f(%a: tensor<f32>, %b: tensor<f32>) -> tensor<f32> {{
+  {BODIES[name]}
+  return %r : tensor<f32>
+}}
+"""
+        texts[name] = REDUCE.format(size=3, more="", result=2, init="0.0", body=call).replace("func.func @main", function + "func.func @main")
+    assert "leaves open" in told(texts["squares"], tmp_path)
+    assert not told(texts["sum"], tmp_path)
