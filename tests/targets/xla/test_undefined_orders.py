@@ -134,6 +134,7 @@ def test_a_function_that_a_body_calls_is_tried_with_it(tmp_path: Path) -> None:
   return %r : tensor<f32>
 }}
 """
-        texts[name] = REDUCE.format(size=3, more="", result=2, init="0.0", body=call).replace("func.func @main", function + "func.func @main")
+        main = REDUCE.format(size=3, more="", result=2, init="0.0", body=call)
+        texts[name] = main.replace("func.func @main", function + "func.func @main")
     assert "leaves open" in told(texts["squares"], tmp_path)
     assert not told(texts["sum"], tmp_path)
