@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from transload.ir import Op
 
-__all__ = ["Grid", "fixed_point_grid", "grid", "interp_grid"]
+__all__ = ["MAX_SIZE", "Grid", "fixed_point_grid", "grid", "interp_grid"]
 
 MAX_SIZE = 16384
+"""Rows and columns from which on RESIZE takes no image, at level 8K."""
 MAX_SCALE_N = 1 << 11
 MAX_SCALE = 256
 

@@ -2,7 +2,8 @@
 
 Resize and Upsample by scales multiply in 32 bits, and inference in 64: a scale of 1.3 lies a little below it in a file, so that
 50 elements become 64 for the one and 65 for the others. Windows of pooling that would begin in the padding at the end, by
-`ceil_mode`, are none, as the operators say, and inference counts them.
+`ceil_mode`, are none, as the operators say, and inference counts them. An STFT that does not say whether it is `onesided` is,
+and inference takes it for one that is not.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .shapes import write_sizes
 
 __all__ = ["forget_other_sizes", "has_other_sizes", "scaled_sizes", "windows_of", "write_other_sizes"]
 
-_SCALING, _POOLING = ("Resize", "Upsample"), ("AveragePool", "LpPool", "MaxPool")
+_SCALING, _POOLING, _SPECTRAL = ("Resize", "Upsample"), ("AveragePool", "LpPool", "MaxPool"), ("STFT",)
 
 
 def scaled_sizes(lengths: Sequence[float], scales: Sequence[float]) -> list[int] | None:
@@ -37,7 +38,7 @@ def windows_of(free: int, stride: int, length: int, ceil: bool) -> int:
 
 def has_other_sizes(graph: Any) -> bool:
     """Whether a graph, but for those in it, has operators of whose sizes inference may think otherwise."""
-    return any(node.op_type in (*_SCALING, *_POOLING) for node in graph.node)
+    return any(node.op_type in (*_SCALING, *_POOLING, *_SPECTRAL) for node in graph.node)
 
 
 def forget_other_sizes(graph: Any, around: Iterable[str] = (), seen: Mapping[str, list[int]] | None = None) -> set[str]:
@@ -46,7 +47,7 @@ def forget_other_sizes(graph: Any, around: Iterable[str] = (), seen: Mapping[str
     graph that this one lies in, of which shapes are `seen`.
     """
     known, found = {**(seen or {}), **_shapes(graph)}, set(around)
-    sized = (*_scaled(graph, known), *_pooled(graph, known)) if has_other_sizes(graph) else ()
+    sized = _sized(graph, known) if has_other_sizes(graph) else ()
     found |= {name for name, made, inexact in sized if known.get(name) == inexact != made}
     for node in graph.node:
         inner = [a.g for a in node.attribute if a.HasField("g")]
@@ -73,7 +74,7 @@ def write_other_sizes(model: Any, inferred: Any, own: set[str]) -> bool:
     values = (*inferred.graph.value_info, *inferred.graph.output)
     kinds = {info.name: info.type.tensor_type.elem_type for info in values}
     written = False
-    for name, made, inexact in (*_scaled(inferred.graph, known), *_pooled(inferred.graph, known)):
+    for name, made, inexact in _sized(inferred.graph, known):
         after = known.get(name) if name in kinds else None
         declared = name in told and name not in own and _sizes(told[name]) is not None
         if after is None or len(made) != len(after) or made == after or min(made) < 0 or declared or (
@@ -86,6 +87,11 @@ def write_other_sizes(model: Any, inferred: Any, own: set[str]) -> bool:
         own.add(name)
         written = True
     return written
+
+
+def _sized(graph: Any, known: Mapping[str, list[int]]) -> list[tuple[str, list[int], list[int]]]:
+    """Values of whose sizes inference may think otherwise, with these, and with those that inference finds."""
+    return [*_scaled(graph, known), *_pooled(graph, known), *_spectral(graph, known)]
 
 
 def _scaled(graph: Any, known: Mapping[str, list[int]]) -> Iterator[tuple[str, list[int], list[int]]]:
@@ -127,15 +133,49 @@ def _pooled(graph: Any, known: Mapping[str, list[int]]) -> Iterator[tuple[str, l
             yield name, [*before[:2], *made], [*before[:2], *inexact]
 
 
+def _spectral(graph: Any, known: Mapping[str, list[int]]) -> Iterator[tuple[str, list[int], list[int]]]:
+    """The same of short-time Fourier transforms of which it is not said whether half of the frequencies stand for all."""
+    nodes = [node for node in graph.node if node.op_type in _SPECTRAL and not node.domain and node.output
+             and all(a.name != "onesided" for a in node.attribute)]
+    if not nodes:
+        return
+    tensors = _constants(graph)
+    for node in nodes:
+        signal, step, window, frame = (*node.input, "", "", "", "")[:4]
+        lengths = _whole(tensors.get(frame)) or known.get(window) or list(tensors[window].dims if window in tensors else ())
+        steps, before = _whole(tensors.get(step)), known.get(signal)
+        if before is None or len(before) < 2 or len(lengths) != 1 or not steps or min(*steps, *lengths) < 1:
+            continue
+        frames = (before[1] - lengths[0]) // steps[0] + 1
+        yield node.output[0], [before[0], frames, lengths[0] // 2 + 1, 2], [before[0], frames, lengths[0], 2]
+
+
+def _constants(graph: Any) -> dict[str, Any]:
+    """The tensors of a graph that lie in its file."""
+    tensors = {tensor.name: tensor for tensor in graph.initializer if not tensor.data_location}
+    nodes = (node for node in graph.node if node.op_type == "Constant")
+    return tensors | {node.output[0]: a.t for node in nodes for a in node.attribute if a.name == "value"}
+
+
+def _whole(tensor: Any) -> list[int]:
+    """A constant's one whole number; nothing where it is none."""
+    from onnx.numpy_helper import to_array
+
+    if tensor is None or tensor.data_type not in (6, 7):
+        return []
+    with suppress(ValueError, TypeError):  # of a file that is wrong, which is told where it is read
+        numbers = to_array(tensor).reshape(-1).tolist()
+        return numbers if len(numbers) == 1 else []
+    return []
+
+
 def _scaling(graph: Any) -> Iterator[tuple[Any, list[float]]]:
     """The nodes that scale by constant scales, and these."""
     from onnx.numpy_helper import to_array
 
     if not any(node.op_type in _SCALING for node in graph.node):
         return
-    tensors = {tensor.name: tensor for tensor in graph.initializer if not tensor.data_location}
-    constants = (node for node in graph.node if node.op_type == "Constant")
-    tensors |= {node.output[0]: a.t for node in constants for a in node.attribute if a.name == "value"}
+    tensors = _constants(graph)
     for node in graph.node:
         if node.domain or node.op_type not in _SCALING or not node.input or not node.output:
             continue

@@ -9,6 +9,7 @@ import numpy as np
 
 from transload.ir import BOOL, F32, I8, I16, I32, I64, UI8, Dense, IntegerType, Module, Op, QuantType
 from transload.ir.build import constant_of
+from transload_hub.grids import MAX_SIZE
 
 from .dialect import SPARSE_BLOCK
 from .overflow import overflows
@@ -93,9 +94,10 @@ def _has_far_scale(op: Op) -> bool:
 
 
 def _has_coarse_places(op: Op) -> bool:
-    """Whether an image of integers is made so large that the distance between its pixels is no whole number of 1024ths.
+    """Whether an image of integers is made, or is, so large that the distance between its pixels is no whole number of 1024ths.
 
-    Over all of them that adds up (`resize_bilinear.h`: `ResizeBilinearInteger`).
+    Over all of them that adds up (`resize_bilinear.h`: `ResizeBilinearInteger`); of an image beyond the sizes that chips resize
+    by whole numbers, places are fractions.
     """
     if op.name != "tfl.resize_bilinear" or len(op.operands) < 2 or op.operands[0].element_or_none == F32:
         return False
@@ -103,7 +105,9 @@ def _has_coarse_places(op: Op) -> bool:
     if sizes is None:
         return False
     pairs = zip((op.operands[0].shape or ())[1:3], sizes.numpy().reshape(-1).tolist(), strict=False)
-    return any(size is not None and made > 512 and 1024 * size % made for size, made in pairs)
+    less = 1 if op.attribute("align_corners") else 0
+    return any(size is not None and (made > 512 or size >= MAX_SIZE) and 1024 * (size - less) % (made - less)
+               for size, made in pairs if made > 1)
 
 
 def _has_length_one(op: Op) -> bool:

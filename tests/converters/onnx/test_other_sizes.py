@@ -114,3 +114,20 @@ def _without_sizes(model: onnx.ModelProto) -> onnx.ModelProto:
     for graph in (model.graph, *(attribute.g for attribute in branches.attribute)):
         graph.output[0].type.tensor_type.ClearField("shape")
     return model
+
+
+@pytest.mark.parametrize("by_window", [True, False])
+@pytest.mark.parametrize("said", [{}, {"onesided": 0}, {"onesided": 1}])
+def test_a_transform_is_onesided_where_nothing_is_said(by_window: bool, said: dict[str, int], tmp_path: Path) -> None:
+    """Inference takes it for one that is not: a file that holds what that found was refused in its own format."""
+    pytest.importorskip("onnxruntime")
+    signal = np.random.default_rng(0).normal(size=(1, 16, 1)).astype(np.float32)
+    constants = {"step": np.array(3, np.int64), **({"w": np.ones(8, np.float32)} if by_window else {"l": np.array(8, np.int64)})}
+    inputs = ["x", "step", "w"] if by_window else ["x", "step", "", "l"]
+    model = make_model([node("STFT", inputs, ["y"], **said)], {"x": signal}, ["y"], constants, opset=17)
+    file = tmp_path / "model.onnx"
+    file.write_bytes(onnx.shape_inference.infer_shapes(model, data_prop=True).SerializeToString())
+    for target in ("onnx", "tosa"):
+        made = transload.convert(file, target, tmp_path / target)
+        assert made.verified, made.verification
+        assert [type_.shape for type_ in made.module.outputs.values()] == [(1, 3, 5 if said.get("onesided", 1) else 8, 2)]

@@ -429,3 +429,18 @@ def test_an_activation_that_begins_below_zero(dtype: str, status: str, tmp_path:
         "MUL", [((3, 3), dtype)] * 2, [((3, 3), dtype)], {"fused_activation_function": "RELU_N1_TO_1"}))
     found = transload.convert(file, "tosa", tmp_path / "out", options={"int64": "assumed"}).report.verification
     assert found.status == status and ("unsigned type" in str(found)) == (status == "inconclusive")
+
+
+@pytest.mark.parametrize(("columns", "corners", "told"), [
+    (16384, False, True), (16382, False, False), (16386, True, False), (24576, False, False), (20480, True, True)])
+def test_places_in_images_beyond_what_chips_resize(columns: int, corners: bool, told: bool, tmp_path: Path) -> None:
+    """A sixth of so many columns is no whole number of 1024ths, and what stands in for the chip's operator has exact places."""
+    from transload_converters.tflite.undefined import undefined
+
+    kind = ((0.01,), (0,))
+    content = write_operator(
+        "RESIZE_BILINEAR", [((1, 4, columns, 1), "int16", None, kind), ((2,), "int32", np.array([4, 6], np.int32), None)],
+        [((1, 4, 6, 1), "int16", None, kind)], {"align_corners": corners})
+    file = tmp_path / "resize.tflite"
+    file.write_bytes(content)
+    assert ("1024ths" in undefined(transload.load(file), None, {})) == told
