@@ -24,7 +24,8 @@ class Execution:
 
     Called with the inputs' arrays by name, it gives the outputs by name, in order, each in memory of its own; with `keep`, every
     named intermediate before them. `watch(value, array)` is called for every result as it is computed, named or not, those inside
-    regions each time, with a view that cannot be written to. `notes` say what a user should know of the numbers.
+    regions each time, with a view that cannot be written to; `change(value, array)` gives what is computed with in place of each
+    result. `notes` say what a user should know of the numbers.
     """
 
     def __init__(self, module: Module, function: str) -> None:
@@ -37,19 +38,24 @@ class Execution:
         self.notes = note_of(self.plan.inexact)
 
     @process_kept()
-    def __call__(self, inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None) -> dict[str, np.ndarray]:
+    def __call__(
+        self, inputs: Mapping[str, Any], keep: bool = False, watch: Watch | None = None, change: Watch | None = None,
+    ) -> dict[str, np.ndarray]:
         arrays = check_inputs(self.main, inputs)
         block = self.main.regions[0].block
         kept: dict[str, np.ndarray] = {}
 
-        def remember(value: Value, array: np.ndarray) -> None:
+        def remember(value: Value, array: np.ndarray) -> np.ndarray:
             if watch is not None:
                 watch(value, read_only(array))
+            if change is not None:
+                array = change(value, array)
             if keep and value.name is not None and value.op is not None and value.op.parent is block:
                 kept[value.name] = array
+            return array
 
         with timed(), room_of(max(self.own, sum(getattr(array, "nbytes", 0) for array in arrays))):
-            computed = self.plan.execute(arrays, watch=remember if keep or watch is not None else None)
+            computed = self.plan.execute(arrays, watch=remember if keep or watch or change else None)
         outputs = named_outputs(self.main, computed)
         return apart({**kept, **outputs} if keep else outputs, arrays)
 

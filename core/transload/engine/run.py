@@ -41,7 +41,7 @@ __all__ = ["Plan", "Watch", "check_inputs", "fit", "fitted", "named_outputs"]
 
 Form = tuple[tuple[int, ...], np.dtype] | None
 
-Watch = Callable[[Value, Any], None]
+Watch = Callable[[Value, Any], Any]
 """Told of each value and what was computed for it."""
 
 
@@ -199,7 +199,8 @@ class Plan:
         outer: list[Any] | None = None,
         watch: Watch | None = None,
     ) -> list[np.ndarray]:
-        """Run with these arguments; `watch` is given every result as it is computed, those inside regions too."""
+        """Run with these arguments; `watch` is given every result as it is computed, those inside regions too, and may give
+        another in its place."""
         values: list[Any] = [None] * len(self.slots)
         if outer is not None:
             values[: self.n_outer] = outer[: self.n_outer]
@@ -242,7 +243,8 @@ class Plan:
                 held.take(outs)
                 if watch is not None:
                     for slot, result in zip(outs, op.results, strict=True):
-                        watch(result, values[slot])
+                        if (other := watch(result, values[slot])) is not None:
+                            values[slot] = other
                 held.drop(dead)
         return [values[slot] for slot in self.results]
 

@@ -26,6 +26,7 @@ from .runtimes import judged_format, other_runtimes, run_of
 from .steps import check_steps_together, is_quantized, most_bits
 from .ties import excused_by_ties
 from .ways import Ways
+from .within import moved_within
 
 __all__ = ["Broken", "Excuse", "Excuses"]
 
@@ -61,8 +62,9 @@ class Excuses:
     ) -> tuple[list[TensorDifference], Broken, list[str]]:
         """The tensors as they are judged, the limits that are broken all the same, and notes on what excused others."""
         tensors, broken, notes = self._by_nearest(given, actual, tensors, broken)
-        by_its_own, by_last_bits = (partial(each, tensors=tensors) for each in (self._by_its_own, self._by_last_bits))
-        for excuse in (self._by_steps, self._by_ties, self._by_edges, by_its_own, by_last_bits):
+        by_its_own, by_last_bits, by_those_within = (
+            partial(each, tensors=tensors) for each in (self._by_its_own, self._by_last_bits, self._by_last_bits_within))
+        for excuse in (self._by_steps, self._by_ties, self._by_edges, by_its_own, by_last_bits, by_those_within):
             if broken:
                 broken, further = excuse(given, actual, broken=broken)
                 notes += further
@@ -231,5 +233,22 @@ class Excuses:
                 self.reference.bare, self.reference.inside(given), actual, tensors, suspects, breaks, still=still, chosen=chosen)
         notes = [
             f"{tensors[index].name}: with its inputs' last bits moved, {self.runtime.name} itself gives what is "
+            f"{distance_in_words(apart)} away; this is {distance_in_words(tensors[index])}" for index, apart in excused.items()]
+        return {index: reasons for index, reasons in broken.items() if index not in excused}, notes
+
+    def _by_last_bits_within(
+        self, given: Mapping[str, np.ndarray], actual: Mapping[str, np.ndarray], tensors: Sequence[TensorDifference],
+        broken: Broken,
+    ) -> tuple[Broken, list[str]]:
+        """The limits of floats that are broken all the same where the model's own ops move as far by last bits (`within`)."""
+        open_ = self.kinds.exact | self.kinds.chosen | self.kinds.coarse
+        suspects = [index for index in broken if index not in open_]
+        if not suspects or self.hub is None or is_quantized(self.hub) or self.reference.fused is not None:
+            return broken, []
+        near = moved_within(self.reference.source, given, self.reference.bare(given))
+        excused = excused_by_last_bits(
+            self.reference.bare, given, actual, tensors, suspects, partial(breaks_usual, unit=self.kinds.unit), near)
+        notes = [
+            f"{tensors[index].name}: with the last bits of what the model computes moved, its outputs are "
             f"{distance_in_words(apart)} away; this is {distance_in_words(tensors[index])}" for index, apart in excused.items()]
         return {index: reasons for index, reasons in broken.items() if index not in excused}, notes

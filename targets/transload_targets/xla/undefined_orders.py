@@ -75,11 +75,11 @@ def depends_on_order(op: Op, initial: Sequence[Any] | None, with_nan: bool = Fal
         function = _function(block, op)
         if initial is not None:
             initial = [np.array(number).astype(dtype_of(type_.element)) for number, type_ in zip(initial, types, strict=False)]
-        each = [(trials[i], trials[i - 1], trials[i - 2]) for i in range(_TRIALS)]
+        each: list[tuple[Numbers, ...]] = [(trials[i], trials[i - 1], trials[i - 2]) for i in range(_TRIALS)]
         if with_nan:
             each += [tuple(_as_nan(of) if at == place else of for at, of in enumerate(three))
                      for three in each for place in range(3)]
-        return any(_differs(op, function, initial, *three) for three in each)
+        return any(_differs(op, function, initial, a, b, c) for a, b, c in each)
     except (TransloadError, ValueError):
         return False  # a function that cannot be tried alone
 
