@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,12 @@ def _scatter(op: Op, rw: Rewriter, shape: tuple[int, ...], start: Any, indices: 
     return scattered(rw, shape, start, indices, updates, reduction, op.results[0].element)
 
 
+def _meet(indices: np.ndarray) -> bool:
+    """Whether two places are one; of no subscripts at all each is the whole."""
+    count, depth = math.prod(indices.shape[:-1]), indices.shape[-1]
+    return count > 1 if depth == 0 else len(np.unique(indices.reshape(count, depth), axis=0)) < count
+
+
 @TABLE("tfl.scatter_nd")
 @moves_stored
 def scatter_nd(op: Op, rw: Rewriter) -> Value:
@@ -60,7 +67,7 @@ def scatter_nd(op: Op, rw: Rewriter) -> Value:
     wanted = constant_ints(rw, shape, "the shape of the result")
     quantized = isinstance(updates.element, QuantType)
     held = rw.constant_of(indices)
-    if quantized and held is not None and len(np.unique(held.reshape(-1, held.shape[-1]), axis=0)) < held.size // held.shape[-1]:
+    if quantized and held is not None and held.ndim and _meet(held):
         raise Unsupported(
             "it writes quantized numbers to one place twice, and LiteRT adds what is stored", "dequantize them first")
     return _scatter(op, rw, wanted, 0, indices, updates, "none" if quantized else "add")
