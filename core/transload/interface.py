@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ReadError, RunError
+from .errors import ArtifactError, ReadError, RunError
 from .escapes import spelt
 from .ir import IntegerType, Module, TensorType, dtype_of, input_names, output_names
 from .ir.types import Type
+from .outcomes import wrong_outputs
 from .text import parse_type
 
 __all__ = ["arguments", "described", "in_utf8", "interface", "named", "results", "typed"]
@@ -57,11 +58,20 @@ def in_utf8(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 
 def named(report: Mapping[str, Any], found: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What a format's own runtime gave, in order, by the names of the model, where the report has them: the file's may differ."""
-    names = [one["name"] for one in _entries(report, "outputs")] if "outputs" in report else list(found)
-    if len(names) != len(found):
-        raise RunError(f"the program gave {len(found)} results, and the model has {len(names)}")
-    return dict(zip(names, found.values(), strict=True))
+    """What a format's own runtime gave, in order, by the names of the model, where the report has them: the file's may differ.
+
+    `ArtifactError` where it gave another kind of numbers than the report says: of a file that contradicts its operators.
+    """
+    if "outputs" not in report:
+        return dict(found)
+    entries = _entries(report, "outputs")
+    if len(entries) != len(found):
+        raise RunError(f"the program gave {len(found)} results, and the model has {len(entries)}")
+    outputs = {one["name"]: array for one, array in zip(entries, found.values(), strict=True)}
+    if wrong := wrong_outputs(outputs, {one["name"]: parse_type(one["type"]) for one in entries}):
+        raise ArtifactError(f"the format's own runtime {wrong}",
+                            hint="the types in the model's file contradict its operators, or the runtime is wrong")
+    return outputs
 
 
 def _entries(report: Mapping[str, Any], key: str) -> list[dict[str, str]]:

@@ -10,7 +10,7 @@ import pytest
 
 import transload
 from transload.engine.memory import peak_bytes
-from transload.errors import ConversionError, RunError
+from transload.errors import ArtifactError, ConversionError, RunError
 from transload.ir import F32, IntegerType, Op, QuantType, dtype_of, is_absent, update_function_type
 from transload.ir.build import Builder
 from transload.text import parse_module
@@ -485,3 +485,30 @@ def test_subscripts_of_few_bits() -> None:
     numbers = np.zeros(op.operands[1].static_shape, dtype_of(few))
     op.set_operand(1, Builder(op.parent, op).constant(numbers, few, dialect="tfl"))
     transload.lower(module, "top")
+
+
+def test_a_rank_is_an_integer(tmp_path: Path) -> None:
+    """A file that says otherwise, converted to its own format, was told as the fault of the target that ran it."""
+    pytest.importorskip("ai_edge_litert")
+    content = write_operator("RANK", [((1, 5), "float32", None, None)], [((), *FLOAT)], {})
+    (tmp_path / "rank.tflite").write_bytes(content)
+    try:
+        made = transload.convert(tmp_path / "rank.tflite", "tflite", tmp_path / "out")
+    except ArtifactError as error:
+        assert "gives int32 as output" in error.message and "contradict its operators" in str(error.hint)
+    else:
+        assert not made.verified
+
+
+@pytest.mark.parametrize(("count", "refusing"), [(1, False), (3, True)])
+def test_quantized_numbers_scattered_by_subscripts_of_nothing(count: int, refusing: bool) -> None:
+    kind = ((0.5,), (0,))
+    content = write_operator("SCATTER_ND", [
+        ((count, 0), "int32", np.zeros((count, 0), np.int32), None), ((count, 3), "int8", None, kind),
+        ((1,), "int32", np.array([3], np.int32), None)], [((3,), "int8", None, kind)])
+    try:
+        transload.lower(read_bytes(content), "top")
+    except ConversionError as error:
+        assert error.__cause__ is None and (not refusing or "to one place twice" in str(error))
+    else:
+        assert not refusing
