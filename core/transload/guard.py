@@ -339,9 +339,10 @@ def process_kept(streams: bool = False) -> Iterator[None]:
 
     Files that are written later have the permissions that whoever started the process gives. Standard streams are put back
     where none is left; with `streams` also made anew where they were closed, and with what their descriptors lead to; and where
-    they are others, but for those that another thread may have exchanged. With those goes what is imported from (`Imports`).
+    they are others, but for those that another thread may have exchanged. With those goes what is imported from (`Imports`). What
+    numpy raises and warns of is as it was, and what tells of errors is there, which threads cannot begin without.
     """
-    before, depth, mask = current_directory(), sys.getrecursionlimit(), mask_of_process()
+    before, depth, mask, raised = current_directory(), sys.getrecursionlimit(), mask_of_process(), _raised_by_numpy()
     standard, imports = Streams(held=streams), Imports() if streams else None
     try:
         yield
@@ -350,10 +351,24 @@ def process_kept(streams: bool = False) -> Iterator[None]:
         if imports is not None:
             imports.put_back()
         _recurse(depth)
+        if _raised_by_numpy() != raised:
+            sys.modules["numpy"].seterr(**raised)
+        if not callable(getattr(sys, "excepthook", None)):
+            sys.excepthook = sys.__excepthook__
         if mask_of_process() != mask:
             os.umask(mask)
         if before is not None and current_directory() != before:
             os.chdir(before)
+
+
+_NUMPYS_OWN = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+"""What numpy does about errors of floats where nobody says otherwise."""
+
+
+def _raised_by_numpy() -> dict[str, str]:
+    """What numpy does about errors of floats, or will do: it may not be imported yet."""
+    found = getattr(sys.modules.get("numpy"), "geterr", None)
+    return dict(found()) if found is not None else _NUMPYS_OWN
 
 
 def _recurse(depth: int) -> None:

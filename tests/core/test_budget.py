@@ -273,6 +273,21 @@ def test_verification_says_what_memory_it_would_have_taken(tmp_path: Path, monke
     assert "TRANSLOAD_BUDGET=memory=16000" in skipped.why
 
 
+def test_inputs_that_are_drawn_allow_no_gigabytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of a kilobyte may say that its input has 600 MB, and 64 times as much was allowed then."""
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    file = tmp_path / "m.tflite"
+    file.write_bytes(write_operator("ABS", [((40, 50), "float32", None, None)], [((40, 50), "float32", None, None)]))
+    source = transload.load(file)
+    (name,), result = source.inputs, transload.lower(source, "tosa")
+    monkeypatch.setattr("transload.engine.room._MADE_UP", 100)
+    with allowed(memory=100):
+        skipped = verify_conversion(source, result)
+        assert skipped.status == "skipped" and "take 16,000 bytes" in skipped.why and "6,400 are allowed" in skipped.why
+        given = {name: np.linspace(-1, 1, 2000, dtype=np.float32).reshape(40, 50)}
+        assert verify_conversion(source, result, inputs=given).status == "passed"
+
+
 def test_what_runtimes_make_of_constants_counts_together(tmp_path: Path) -> None:
     """LiteRT holds each of the floats that a file of 1 MB makes of one buffer 400 times: 4 GB."""
     pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")

@@ -63,7 +63,8 @@ def register_metrics(register):
 
 
 @pytest.mark.parametrize("where", [
-    "sys.stdout = None", "del sys.stdin", "os.chdir('/')", "sys.setrecursionlimit(300)"])
+    "sys.stdout = None", "del sys.stdin", "os.chdir('/')", "sys.setrecursionlimit(300)", "import numpy; numpy.seterr(all='raise')",
+    "sys.excepthook = None"])
 def test_what_a_plugin_sets_as_it_is_loaded_is_put_back(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`transload plugins` ended as a defect of ours: 'NoneType' has no attribute 'isatty'."""
     (tmp_path / "leaves_for_test.py").write_text(LEAVES.format(where=where))
@@ -170,7 +171,8 @@ def test_an_interrupt_that_no_signal_brought_is_told_with_the_plugin(source: str
 
 
 def _state() -> tuple[Any, ...]:
-    return getattr(sys, "stdin", None), sys.stdout, sys.stderr, Path.cwd(), sys.getrecursionlimit()
+    return (getattr(sys, "stdin", None), sys.stdout, sys.stderr, Path.cwd(), np.geterr(), callable(sys.excepthook),
+            sys.getrecursionlimit())
 
 
 @pytest.mark.parametrize(("place", "call"), CALLS)

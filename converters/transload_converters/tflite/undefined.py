@@ -226,6 +226,11 @@ def _beyond(op: Op) -> float | None:
     return factor if factor >= (2.0**13 if x.storage.width > 8 else 2.0**29) else None
 
 
+def _slices_beyond(op: Op) -> bool:
+    """Whether a slice has an ellipsis beside ends that are offsets, of which its kernel reads what lies beyond the tensor."""
+    return op.name == "tfl.strided_slice" and bool(op.attribute("offset")) and bool(op.attribute("ellipsis_mask"))
+
+
 _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_is_unwritten, "LiteRT reduces nothing, and leaves in its result what was there"),
     (_holds_other_truths, "truth values are bytes other than 0 and 1, and LiteRT's operators compute with the bytes"),
@@ -234,6 +239,7 @@ _BY_OP: tuple[tuple[Callable[[Op], bool], str], ...] = (
     (_has_far_scale, f"steps of less than {_SCALES[0]:g} or more than {_SCALES[1]:g}, for which LiteRT has no multipliers"),
     (_has_large_steps, "LiteRT takes numbers of 16 bits in units of 1/12288, and with scales above 5.33 they are beyond 32 bits"),
     (_has_length_one, "LiteRT's transform is none for a length of 1"),
+    (_slices_beyond, "LiteRT does not take an ellipsis beside ends that are offsets for all that there is, and reads beyond it"),
     (_has_coarse_places, "LiteRT finds places between pixels of integers in 1024ths of their distance"),
     (_is_misread, "LiteRT reads sparse weights of 8 bits in blocks of 1 x 16 alone, and only beside floats and int8"),
     (_reads_packed, "LiteRT's convolutions read weights of 2 bits, and by channels beside other than int8 those of 4, as if each "

@@ -16,6 +16,8 @@ __all__ = ["NoRoom", "allowed_of", "memory_of", "need_bytes", "need_room", "own_
 
 _VALUES_OF_ONE = 64
 """Bytes of values at one time for each byte of a model's constants and inputs, where these are more than the allowance."""
+_MADE_UP = 1 << 24
+"""Bytes of inputs that are drawn for which as many times the bytes of values may be there: a photograph of a megapixel."""
 _ROOM: ContextVar[int | None] = ContextVar("room", default=None)
 
 
@@ -29,10 +31,12 @@ def memory_of(module: Module, block: Block | None = None) -> int:
     return peak_bytes(module.body_of_main if block is None else block, once=True) + unpacked_bytes(module)
 
 
-def own_bytes(module: Module, block: Block | None = None) -> int:
-    """The bytes of a module's constants, and of the inputs of a block, by default of `main`."""
+def own_bytes(module: Module, block: Block | None = None, given: bool = True) -> int:
+    """The bytes of a module's constants, and of the inputs of a block, by default of `main`: of those that nobody has `given`,
+    which a file of a kilobyte may say are gigabytes, no more than `_MADE_UP`."""
     arguments = (module.body_of_main if block is None else block).arguments
-    return constant_bytes(module) + bytes_of(each.type for each in arguments)
+    inputs = bytes_of(each.type for each in arguments)
+    return constant_bytes(module) + (inputs if given else min(inputs, _MADE_UP))
 
 
 def allowed_of(own: int) -> int:

@@ -68,7 +68,7 @@ def verify_conversion(
     checked = _checked(taken, inputs, most) if inputs is not None else None
 
     def unjudged(verdict: Verification, refusing: Runtime | None = None) -> Verification:
-        if own is not None and not _too_much(source, result):
+        if own is not None and not _too_much(source, result, inputs is not None):
             given = next(chain(checked if checked is not None else (), attempts(taken, hub, seed)))
             _run_alone(Running(result, engine, own, written), given, source, refusing)
         return verdict
@@ -78,7 +78,7 @@ def verify_conversion(
         return unjudged(Verification("skipped", why))
     hub = hub if hub is not None or source.source is None else _in_hub(source)
     failed = [*([why] if why else ()), *told_otherwise(source, hub)]
-    if why := _too_much(source, result):
+    if why := _too_much(source, result, inputs is not None):
         return Verification("skipped", why, runtime.name, engine, notes=failed)
 
     def judged(by: Runtime, signed: bool = True) -> tuple[Verification, bool]:
@@ -170,13 +170,13 @@ def _affordable(result: Module) -> int:
     return max(min(allowed // max(count, 1) for count, allowed in costs), 1)
 
 
-def _too_much(source: Module, result: Module) -> str:
-    """Why running a module would cost more than verification may; empty where it does not."""
+def _too_much(source: Module, result: Module, given: bool) -> str:
+    """Why running a module would cost more than verification may, on inputs that are `given` or drawn; empty where it does not."""
     most, work = allowance(), work_of(result)
     needed, there = memory_of(result), machine_bytes()
     both = max(needed, memory_of(source))
     ends = len(result.body_of_main.arguments) + len(result.body_of_main.terminator.operands)
-    own = own_bytes(source, result.body_of_main)
+    own = own_bytes(source, result.body_of_main, given)
     for count, allowed, what, name in (
             (ends, most.ends, "fill and compare {:,} inputs and outputs", "ends"),
             (max(map(elements_of, (result, source))), most.elements, "compute {:,} numbers", "elements"),

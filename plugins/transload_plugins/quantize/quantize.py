@@ -290,6 +290,8 @@ class _Quantizing:
         left, right = op.operands[0].quant, op.operands[rule.weights].quant
         assert left is not None and right is not None
         build = Builder(op.parent, before=op, location=value.name)  # type: ignore[arg-type]
+        if not numbers.ndim and right.axis is not None:  # one number for all channels, each of which has steps of its own
+            numbers = np.full(len(right.scales), float(numbers))
         groups = numbers.size // len(right.scales) if numbers.ndim else 1
         op.set_operand(rule.bias, self._constant(build, numbers, self.scheme.bias_type(left, right, numbers.ndim - 1, groups)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,10 @@ X, W = t(1, 3, 8, 8), t(4, 3, 3, 3)
      r"the beginnings of its bags are computed[\s\S]*indices \[bags, size\]"),
     ("upsample_nearest2d.vec", [X], {"output_size": [4]}, "sizes and output_size must have"),
     ("upsample_nearest2d.vec", [X], {"scale_factors": [2.0, 2.0, 2.0]}, "sizes and scales must have the same length"),
+    ("upsample_bilinear2d.vec", [X], {"align_corners": False, "scale_factors": [2.0, math.nan]}, "no finite numbers above 0"),
+    ("upsample_bilinear2d.vec", [X], {"align_corners": False, "scale_factors": [math.inf, 1.0]}, "no finite numbers above 0"),
+    ("upsample_nearest2d.vec", [X], {"output_size": None, "scale_factors": [-1.0, 1.0]}, "no finite numbers above 0"),
+    ("rms_norm.default", [t(2, 4, d="i64")], {"normalized_shape": [4]}, "has no kernel|no kernel of it but for floats"),
     ("grid_sampler.default", [X, t(1, 2, 2, 2)], {"interpolation_mode": 7, "padding_mode": 0, "align_corners": False},
      "interpolation_mode 7"),
     ("torchvision.roi_align.default", [X, t(2, 4), 1.0, 2, 2, 2, True], {}, "pools regions"),

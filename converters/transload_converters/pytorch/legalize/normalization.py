@@ -88,6 +88,8 @@ def rms_norm(call: Call, rw: Rewriter) -> Value:
     """By the root of the mean square of the last dimensions; eps is that of the floats computed in where none is given."""
     value, element = wide(rw, call.input)
     rank, n = len(shape_of(value)), len(call.normalized_shape)
+    if not value.is_float:
+        raise Unsupported(f"normalizes {value.element}, and PyTorch has no kernel of it but for floats")
     epsilon = float(np.finfo(dtype_of(value.element)).eps) if call.eps is None else float(call.eps)
     return cast(rw, rw.emit("top.RMSNorm", value, _in_work(rw, call.weight, value), axis=rank - n, eps=epsilon), element)
 

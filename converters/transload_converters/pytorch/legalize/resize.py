@@ -37,6 +37,8 @@ def upsample(call: Call, rw: Rewriter) -> Value:
     sizes = shape_of(value, 2 + next(int(letter) for letter in name if letter.isdigit()))[2:]
     given = call.output_size
     scales = call.get("scale_factors") if call.overload == "vec" else _scales(call, len(sizes))
+    if scales is not None and any(scale is not None and not 0 < scale < math.inf for scale in scales):
+        raise Unsupported(f"resizes by the scales {list(scales)}, of which some are no finite numbers above 0")
     if given is None:
         if scales is None:
             raise Unsupported("is given neither a size nor scales")
