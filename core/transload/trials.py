@@ -25,7 +25,7 @@ from .plugin import Runtime, Source, resolve
 from .plugin_host import host
 from .scratch import ScratchFolder
 
-__all__ = ["FEW", "is_of_files", "refusal_by_runtime", "refused_ops", "without_data"]
+__all__ = ["FEW", "bring_functions", "is_of_files", "refusal_by_runtime", "refused_ops", "without_data"]
 
 MOST = 1 << 30
 """Bytes of the inputs of a module that is tried, at most: files may claim any size, and it is made twice."""
@@ -133,16 +133,17 @@ def _alone(op: Op) -> Module:
     copy = op.clone(mapping)
     block.append(copy)
     set_results(function, copy.results)
-    _bring_functions(op, made)
+    bring_functions(op, made)
     return made
 
 
-def _bring_functions(op: Op, made: Module) -> None:
-    """Copy into a module the functions that an op runs, and those that they run: what it names by symbols."""
+def bring_functions(op: Op, made: Module) -> None:
+    """Copy into a module the functions that an op runs, or what is in its regions, and those that they run: what it names by
+    symbols."""
     module: Op | None = op
     while module is not None and not isinstance(module, Module):
         module = module.parent_op
-    functions, pending = module.functions if module is not None else {}, [op]
+    functions, pending = module.functions if module is not None else {}, list(op.walk())
     while pending:
         for name in functions_named(pending.pop()):
             if name in functions and name not in made.functions:

@@ -17,7 +17,7 @@ from transload.errors import TransloadError
 from transload.ir import Block, Module, Op, Region, Value
 from transload.ir.constants import dtype_of
 from transload.ir.types import FloatType, FunctionType, IntegerType, TensorType
-from transload.passes.inline import reached_functions
+from transload.trials import bring_functions
 
 __all__ = ["combined", "depends_on_order", "reductions"]
 
@@ -122,9 +122,6 @@ def _numbers(type_: TensorType) -> list[Any]:
 
 def _function(block: Block, op: Op) -> Function:
     """The body of a reduction as a function of two elements, with the functions of the model that it calls."""
-    source = op
-    while source.parent_op is not None:
-        source = source.parent_op
     module, types = Module(), [value.type for value in block.arguments]
     made = module.body.append(
         Op(
@@ -144,9 +141,7 @@ def _function(block: Block, op: Op) -> Function:
     for op in ops:
         inner.append(op.clone(mapping))
     inner.append(Op("func.return", tuple(mapping.get(value, value) for value in end.operands)))
-    if isinstance(source, Module):
-        for called in [each for each in reached_functions(source, made).values() if each is not made]:
-            module.body.append(called.clone({}))
+    bring_functions(op, module)
 
     def call(left: Numbers, right: Numbers) -> Numbers:
         given = dict(zip(module.inputs, (*left, *right), strict=True))

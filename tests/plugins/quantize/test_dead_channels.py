@@ -103,3 +103,21 @@ def test_sums_of_several_go_to_tflite(operator: str, tmp_path: Path) -> None:
         without = {name: kept for name, kept in table.ranges.items() if name != "y#1"}
         assert len(without) < len(table.ranges)
         transload.quantize(transload.load(file), "int8", calibration=type(table)(without))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_one_bias_of_all_channels(channels: int) -> None:
+    """A scalar has no axis, and each channel steps of its own: it ended in an IndexError."""
+    weights = CHOSEN.normal(size=(8, channels)).astype(np.float32)
+    module = transload.load(text=f"""
+        "func.func"() ({{
+        ^bb0(%x: tensor<4x8xf32> loc("x")):
+          %w = "top.Weight"() {{value = dense<{weights.tolist()}> : tensor<8x{channels}xf32>}} : () -> tensor<8x{channels}xf32>
+          %b = "top.Weight"() {{value = dense<0.75> : tensor<f32>}} : () -> tensor<f32>
+          %y = "top.MatMul"(%x, %w, %b) : (tensor<4x8xf32>, tensor<8x{channels}xf32>, tensor<f32>) -> tensor<4x{channels}xf32>
+          "func.return"(%y) : (tensor<4x{channels}xf32>) -> ()
+        }}) {{function_type = (tensor<4x8xf32>) -> tensor<4x{channels}xf32>, sym_name = "main"}} : () -> ()""", format="mlir")
+    samples = [{"x": CHOSEN.normal(size=(4, 8)).astype(np.float32)} for _ in range(8)]
+    made = transload.quantize(module, "int8", samples)
+    (wanted,), (found,) = transload.run(module, samples[0]).values(), transload.run(made, samples[0]).values()
+    np.testing.assert_allclose(found, wanted, atol=3 * np.ptp(wanted) / 255)
