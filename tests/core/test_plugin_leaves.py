@@ -63,8 +63,8 @@ def register_metrics(register):
 
 
 @pytest.mark.parametrize("where", [
-    "sys.stdout = None", "del sys.stdin", "os.chdir('/')", "sys.setrecursionlimit(300)", "import numpy; numpy.seterr(all='raise')",
-    "sys.excepthook = None"])
+    "sys.stdout = None", "del sys.stdin", "os.chdir('/')", "sys.setrecursionlimit(300)", "sys.excepthook = None",
+    "import numpy; numpy.seterr(all='raise')"])
 def test_what_a_plugin_sets_as_it_is_loaded_is_put_back(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`transload plugins` ended as a defect of ours: 'NoneType' has no attribute 'isatty'."""
     (tmp_path / "leaves_for_test.py").write_text(LEAVES.format(where=where))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from transload.ir import Module, Op, TensorType
 
 from .geometry import Windows, conv_windows
@@ -26,7 +28,23 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
         for why, holds in _PASSED_OVER.get(op.name.removeprefix("caffe."), {}).items():
             if holds(op):
                 found.setdefault(why, []).append(str(op.location))
+        if _pools_of_no_image(source, op, inputs):
+            found.setdefault(_NO_IMAGE, []).append(str(op.location))
     return "; ".join(f"{', '.join(names[:3])}: {why}" for why, names in found.items())
+
+
+_NO_IMAGE = (
+    "regions whose first number is no image of the batch, for which OpenCV gives what it begins with: --input gives others")
+
+
+def _pools_of_no_image(source: Module, op: Op, inputs: Mapping[str, Any]) -> bool:
+    """Whether it pools regions that are an input, of images that there are not: numbers that are drawn are such."""
+    shape = _shape(op) if op.name in ("caffe.ROIPooling", "caffe.PSROIPooling") and len(op.operands) == 2 else None
+    places = source.body_of_main.arguments
+    if shape is None or op.operands[1] not in places:
+        return False
+    regions = np.asarray([*inputs.values()][places.index(op.operands[1])], np.float64).reshape(-1, 5)
+    return not ((regions[:, 0] >= 0) & (regions[:, 0] < shape[0]) & (regions[:, 0] % 1 == 0)).all()
 
 
 def _windows(op: Any) -> Windows | None:
@@ -97,6 +115,10 @@ _PASSED_OVER: dict[str, dict[str, Callable[[Any], bool]]] = {
         "a PriorBox that does not say `clip`, which OpenCV takes for true": lambda op: "clip" not in op.attributes,
         "a PriorBox with `img_size`, `img_h` or `img_w`, which OpenCV passes over":
             lambda op: bool({"img_size", "img_h", "img_w"} & set(op.attributes)),
+    },
+    "Proposal": {
+        "a Proposal with `min_size`, 16 where nothing is said, which OpenCV passes over: `min_size: 0` takes all boxes":
+            lambda op: op.min_size > 0,
     },
     "ReLU6": {"a ReLU6 with `threshold`, which OpenCV passes over: it takes 6": lambda op: op.threshold != 6},
     "Reorg": {"a Reorg with `reverse`, which OpenCV passes over": lambda op: op.reverse},

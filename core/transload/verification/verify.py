@@ -171,7 +171,7 @@ def _affordable(result: Module) -> int:
 
 
 def _too_much(source: Module, result: Module, given: bool) -> str:
-    """Why running a module would cost more than verification may, on inputs that are `given` or drawn; empty where it does not."""
+    """Why running a module on inputs, `given` or drawn, would cost more than verification may; empty where it does not."""
     most, work = allowance(), work_of(result)
     needed, there = memory_of(result), machine_bytes()
     both = max(needed, memory_of(source))

@@ -143,6 +143,8 @@ PASSED_OVER = {
     'type: "LRN" bottom: "x" top: "y" lrn_param { local_size: 3 }': "does not say `alpha`",
     'type: "Log" bottom: "x" top: "y" log_param { base: 2 }': "`base`",
     'type: "ReLU6" bottom: "x" top: "y" relu6_param { threshold: 1 }': "`threshold`",
+    'type: "Proposal" bottom: "x" bottom: "d" bottom: "i" top: "y" proposal_param { ratio: 1 scale: 1 scale: 2 }': "`min_size`",
+    'type: "ROIPooling" bottom: "x" bottom: "r" top: "y" roi_pooling_param { pooled_w: 2 pooled_h: 2 }': "no image of the batch",
     'type: "Swish" bottom: "x" top: "y" swish_param { beta: 0.5 }': "`beta`",
     'type: "MVN" bottom: "x" top: "y" mvn_param { eps: 0.1 }': "`eps`",
     'type: "Reorg" bottom: "x" top: "y" reorg_param { reverse: true }': "`reverse`",
@@ -169,12 +171,20 @@ JUDGED = [
     'type: "Deconvolution" bottom: "x" top: "y" convolution_param { num_output: 4 kernel_size: 2 pad: 1 }',
     'type: "Scale" bottom: "x" bottom: "z" top: "y"', 'type: "Scale" bottom: "x" top: "y" scale_param { bias_term: true }',
     'type: "Softmax" bottom: "x" top: "y" softmax_param { axis: -1 }',
+    'type: "Proposal" bottom: "x" bottom: "d" bottom: "i" top: "y" proposal_param { ratio: 1 scale: 1 scale: 2 min_size: 0 }',
+    'type: "ROIPooling" bottom: "x" bottom: "q" top: "y" roi_pooling_param { pooled_w: 2 pooled_h: 2 }',
 ]
 
 
+SHAPES = {"x": (1, 4, 4, 4), "z": (4,), "v": (3,), "d": (1, 8, 4, 4), "i": (1, 3), "r": (2, 5), "q": (3, 5)}
+
+
 def _unjudged(layer: str) -> str:
-    text = net_text(f'layer {{ name: "l" {layer} }}', x=(1, 4, 4, 4), z=(4,), v=(3,))
-    return undefined(transload.load(text=text, format="caffe"), None, {})
+    text = net_text(f'layer {{ name: "l" {layer} }}', **SHAPES)
+    module = transload.load(text=text, format="caffe")
+    given = {name: np.zeros(type_.static_shape, np.float32) for name, type_ in module.inputs.items()}
+    given["r"][1, 0] = 0.25
+    return undefined(module, None, given)
 
 
 @pytest.mark.parametrize("layer", PASSED_OVER)

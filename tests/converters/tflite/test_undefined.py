@@ -444,3 +444,16 @@ def test_places_in_images_beyond_what_chips_resize(columns: int, corners: bool, 
     file = tmp_path / "resize.tflite"
     file.write_bytes(content)
     assert ("1024ths" in undefined(transload.load(file), None, {})) == told
+
+
+@pytest.mark.parametrize(("offset", "told"), [(True, True), (False, False)])
+def test_an_ellipsis_beside_offsets_is_not_judged(offset: bool, told: bool, tmp_path: Path) -> None:
+    """LiteRT reads what lies beyond the tensor: its own two runs differ."""
+    from transload_converters.tflite.undefined import undefined
+
+    ends = [((2,), "int32", np.array(numbers, np.int32), None) for numbers in ([-1, 2], [3, 4], [1, 1])]
+    content = write_operator("STRIDED_SLICE", [((6, 7), "float32", None, None), *ends], [((3, 4), "float32", None, None)],
+                             {"ellipsis_mask": 2, "offset": offset})
+    file = tmp_path / "slice.tflite"
+    file.write_bytes(content)
+    assert ("ellipsis" in undefined(transload.load(file), None, {})) == told
