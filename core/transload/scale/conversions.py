@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..artifact_set import MANIFEST
@@ -34,6 +33,7 @@ from ..plugin_host import host
 from ..report import ErrorReport, error_report
 from ..samples.preprocess import Preprocess
 from ..samples.samples import Data
+from ..scratch import ScratchFolder
 from ..suggest import nearest
 from ..verification.asked import verify_mode
 from ..verification.tolerance import Tolerance, limit_texts
@@ -151,9 +151,9 @@ def _is_one(directory: Path, name: str, other: str) -> bool:
         return name == other
     there = next((folder for folder in (directory, *directory.absolute().parents) if folder.is_dir()), directory)
     try:
-        with TemporaryDirectory(dir=there, prefix=".transload-") as folder:
-            (Path(folder) / "a").touch()
-            return (Path(folder) / "A").exists()
+        with ScratchFolder(there) as folder:
+            (folder / "a").touch()
+            return (folder / "A").exists()
     except OSError:  # said by who writes there
         return False
 

@@ -15,7 +15,6 @@ from functools import partial
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from transload.guard import users_code
 from transload.ir import Module, input_names
 from transload.notebook import table_html
 from transload.samples.owned import need_sample
+from transload.scratch import ScratchFolder
 
 from . import auto
 from .asked import need_floats
@@ -196,8 +196,8 @@ class Calibration:
     @classmethod
     def _saved_by(cls, given: Any) -> Calibration:
         """The table that what another method gave saves, as who saves it and gives the path has it."""
-        with TemporaryDirectory(prefix="transload-") as folder:
-            table = Path(folder) / "table"
+        with ScratchFolder() as folder:
+            table = folder / "table"
             with users_code():
                 given.save(table)
             try:

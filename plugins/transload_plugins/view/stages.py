@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from transload.apart import note_read
@@ -24,6 +23,7 @@ from transload.passes.steps import PassRecord, Step
 from transload.plugin import Target
 from transload.quantization import Quantization
 from transload.report import error_report
+from transload.scratch import ScratchFolder
 from transload.trace import Link, trace_links
 from transload.written import written_at
 
@@ -159,8 +159,8 @@ def _emitted(target: Target, module: Module, settings: Mapping[str, Any], made: 
     cut = check_for(target, module, settings)
     if cut is not None:
         made.notes.append(left_to_host(target, cut, module))
-    with TemporaryDirectory(prefix="transload-view-") as folder:
-        emitted = emit_for(target, module, cut, Path(folder), "model", settings)
+    with ScratchFolder() as folder:
+        emitted = emit_for(target, module, cut, folder, "model", settings)
     parts = [{"place": part.place, **part.report} for part in emitted.parts if part.report]
     return {**emitted.report, **({"parts": parts} if parts else {})}
 

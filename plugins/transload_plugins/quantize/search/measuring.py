@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from transload.apart import written_again
 from transload.errors import ReadError, TransloadError, UsageError
-from transload.files import exists, need_file
+from transload.files import exists, need_file, reason_of
 from transload.ir import Module
 from transload.scale import Crew
 from transload.text import parse_module, print_module
@@ -115,12 +115,23 @@ class Notes:
     def _rewrite(self, about: str) -> None:
         assert self._file is not None
         lines = [{"search": about}, *map(self._line, self.found)]
-        self._file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        with _told_of(self._file):
+            self._file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
     def _write(self, line: Mapping[str, Any]) -> None:
         if self._file is not None:
-            with self._file.open("a", encoding="utf-8") as stream:
+            with _told_of(self._file), self._file.open("a", encoding="utf-8") as stream:
                 stream.write(json.dumps(line) + "\n")
+
+
+@contextmanager
+def _told_of(file: Path) -> Iterator[None]:
+    """`TransloadError`, with the file's name, where it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise TransloadError(f"cannot write {file}: {reason_of(error, file)}",
+                             hint="what was written stays, and the search goes on from there") from None
 
 
 def _sum(key: str, found: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from transload.errors import UsageError
 from transload.evaluation.running import models_ready, run_ahead
 from transload.ir import Module
 from transload.plugin import Quantized
+from transload.scratch import ScratchFolder
 
 from ..layers import FLOAT, MODES, WIDE
 from ..run import Prepared
@@ -76,7 +76,7 @@ class Real:
     def _cycles(self, module: Module) -> float:
         from transload.convert_model import convert
 
-        with TemporaryDirectory() as folder:
+        with ScratchFolder() as folder:
             report = convert(module, self._promise.target, folder, verify=False).report.target_report
         cycles = report.get("total_cycles", report.get("cycles"))
         if not isinstance(cycles, int | float):

@@ -255,3 +255,14 @@ def test_what_cannot_be_asked_for(
 def test_few_samples_are_refused(network: Module) -> None:
     with pytest.raises(UsageError, match="needs 8 samples"):
         search(network, drawn(0, 7), promise_of(min_cos=0.9))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_notes_on_a_full_disk_name_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transload.errors import TransloadError
+    from transload_plugins.quantize.search.measuring import Notes
+
+    notes = Notes(tmp_path / "notes.json", "about")
+    monkeypatch.setattr(notes, "_file", Path("/dev/full"))
+    with pytest.raises(TransloadError, match="cannot write /dev/full: No space left"):
+        notes.add("key", 1.0)
