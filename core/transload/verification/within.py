@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.choice import work_of
 from ..engine.reference import Execution
+from ..engine.steps import elements_of
 from ..errors import TransloadError
 from ..ir import Module, Value
 from .as_given import made_exactly, next_floats
@@ -26,6 +28,10 @@ __all__ = ["moved_within"]
 _MOST = 2
 """By how many floats a result is moved: functions as tanh are rounded to one of a few."""
 
+_MOST_NUMBERS, _MOST_PRODUCTS = 1 << 22, 1 << 28
+"""That the model computes: it is run here twenty times, and what takes longer would end a verification before it says what is
+wrong."""
+
 Outputs = dict[str, np.ndarray]
 
 
@@ -34,8 +40,10 @@ def moved_within(
 ) -> Callable[[int], Outputs | None]:
     """What gives by a seed other outputs than the `reference`, those of `source` for what is `given`, that are as right.
 
-    It gives None where the source's ops are not all known here.
+    It gives None where the source's ops are not all known here, or are many.
     """
+    if elements_of(source) > _MOST_NUMBERS or work_of(source).products > _MOST_PRODUCTS:
+        return lambda seed: None
     inputs = dict(zip(source.inputs, given.values(), strict=False))
     exact = made_exactly(source, given)
     block = source.body_of_main
