@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
@@ -14,7 +15,7 @@ from transload.ir import BOOL, FloatType, IntegerType, Op, Value
 from .emitters import emits, need_channels_second
 from .program import INT32, Argument, Program, mil_type
 
-__all__ = ["activated", "scalar", "within"]
+__all__ = ["activated", "reshaped", "scalar", "tiled", "within"]
 
 
 def scalar(number: float, like: Value) -> Any:
@@ -226,6 +227,21 @@ def add(op: Any, p: Program) -> Argument:
     return activated(op, p, reduce(lambda a, b: p("add", x=a, y=b), terms) if len(terms) > 1 else p("identity", x=terms[0]))
 
 
+def reshaped(p: Program, x: Argument, shape: Sequence[int]) -> Argument:
+    """The same numbers by another shape: of no dimensions, which is none that MIL reshapes to, by leaving all out."""
+    if isinstance(x, np.ndarray):
+        return x.reshape(tuple(shape))
+    return p("reshape", x=x, shape=list(shape)) if len(shape) else p("squeeze", x=x)
+
+
+def tiled(p: Program, value: Value, wanted: Sequence[int]) -> Argument:
+    """A value repeated along dimensions of size 1, or new ones, so that it has a shape."""
+    shape = value.static_shape
+    whole = (*(1,) * (len(wanted) - len(shape)), *shape)
+    x = p.of(value) if whole == shape else reshaped(p, p.of(value), whole)
+    return p("tile", x=x, reps=[size // old for size, old in zip(wanted, whole, strict=True)])
+
+
 @emits("AddConst")
 def add_constant(op: Any, p: Program) -> Argument:
     """Of what is added to integers the hub cuts the fraction off."""
@@ -256,7 +272,11 @@ def compare(op: Any, p: Program) -> Argument:
 
 @emits("Where")
 def where(op: Any, p: Program) -> Argument:
-    return p("select", cond=p.of(op.condition), a=p.of(op.tbrn), b=p.of(op.fbrn))
+    """MIL takes the shape of what is chosen from alone, and not of the condition."""
+    wanted = op.results[0].static_shape
+    both = np.broadcast_shapes(op.tbrn.static_shape, op.fbrn.static_shape)
+    a = p.of(op.tbrn) if both == wanted else tiled(p, op.tbrn, wanted)
+    return p("select", cond=p.of(op.condition), a=a, b=p.of(op.fbrn))
 
 
 # --- over dimensions

@@ -11,7 +11,7 @@ from transload.errors import Unsupported
 from transload.ir import FloatType, Value
 from transload.ir.build import constant_of
 
-from .calculations import activated, scalar
+from .calculations import activated, reshaped, scalar, tiled
 from .emitters import emits, need_channels_second
 from .program import Argument, Program
 
@@ -78,7 +78,7 @@ def matmul(op: Any, p: Program) -> Argument:
     y = p("matmul", x=sides[0], y=sides[1], transpose_x=bool(op.left_transpose) and op.input.rank > 1,
           transpose_y=bool(op.right_transpose) and op.right.rank > 1)
     if 1 in (op.input.rank, op.right.rank):
-        y = p("reshape", x=y, shape=list(op.results[0].static_shape))
+        y = reshaped(p, y, op.results[0].static_shape)
     return activated(op, p, y if op.bias is None else p("add", x=y, y=p.of(op.bias)))
 
 
@@ -87,7 +87,7 @@ def matmul(op: Any, p: Program) -> Argument:
 
 @emits("Reshape", "Squeeze", "Unsqueeze")
 def reshape(op: Any, p: Program) -> Argument:
-    return p("reshape", x=p.of(op.operands[0]), shape=list(op.results[0].static_shape))
+    return reshaped(p, p.of(op.operands[0]), op.results[0].static_shape)
 
 
 @emits("Permute")
@@ -97,11 +97,7 @@ def permute(op: Any, p: Program) -> Argument:
 
 @emits("Expand", "Tile")
 def tile(op: Any, p: Program) -> Argument:
-    shape, wanted = op.operands[0].static_shape, op.results[0].static_shape
-    whole = (*(1,) * (len(wanted) - len(shape)), *shape)
-    x = p.of(op.operands[0])
-    x = x if whole == shape else p("reshape", x=x, shape=list(whole))
-    return p("tile", x=x, reps=[size // old for size, old in zip(wanted, whole, strict=True)])
+    return tiled(p, op.operands[0], op.results[0].static_shape)
 
 
 @emits("Concat")

@@ -224,3 +224,14 @@ def test_over_no_dimensions_the_function_is_of_each_element(mode: str) -> None:
 def test_what_is_normalized_over_no_dimensions_is_so_by_itself() -> None:
     computes("Normalize", FLOATS, axes=())
     computes("InstanceNorm", FLOATS[0], FLOATS[1, 0], FLOATS[1, 1])
+
+
+@pytest.mark.parametrize(("true", "false"), [((), ()), ((4,), (3, 1)), ((3, 4), ()), ((2, 3, 4), (4,)), ((1, 1), (4,))])
+def test_a_choice_has_the_shape_of_its_condition(true: tuple[int, ...], false: tuple[int, ...]) -> None:
+    """Between numbers it had none, and was refused: what masks fill in."""
+    computes("Where", FLOATS > 0, np.full(true, 2, np.float32), np.full(false, -3, np.float32))
+
+
+@pytest.mark.parametrize(("before", "after"), [((1, 1), ()), ((), (1, 1)), ((), ()), ((1,), ()), ((2, 3), (3, 2))])
+def test_numbers_of_no_dimensions_are_reshaped(before: tuple[int, ...], after: tuple[int, ...]) -> None:
+    computes("Reshape", np.full(before, 2, np.float32), shape=after)
