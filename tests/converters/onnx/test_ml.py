@@ -205,3 +205,11 @@ def test_an_image_in_a_file_is_decoded_and_a_damaged_one_refused() -> None:
     np.testing.assert_array_equal(made, pixels[..., ::-1])
     with pytest.raises(ConversionError, match="no image that can be decoded"):
         transload.legalize(model(b"no image", "RGB"))
+
+
+def test_distances_of_columns_that_are_far_from_zero(compare: Callable[..., Any]) -> None:
+    """Years and prices: the squares of 10,000 left nothing of distances of 1 between them."""
+    far = (X + 1e4).astype(np.float32)
+    attributes = {"kernel_type": "RBF", "kernel_params": [0.4, 0.0, 3.0], "n_supports": 2}
+    compare(ml("SVMRegressor", coefficients=[1.0, -0.5], rho=[0.3], support_vectors=far[:2].reshape(-1).tolist(), **attributes),
+            {"x": far})

@@ -270,13 +270,14 @@ def _kernel(op: Op, rw: Rewriter, value: Value, vectors: np.ndarray) -> Value:
     """The kernel of each row with each vector, [rows, vectors]."""
     kind = attr(op, "kernel_type", "LINEAR")
     gamma, offset, degree = [*(attr(op, "kernel_params") or ()), 0.0, 0.0, 0.0][:3]
+    if kind == "RBF":  # of differences: squares of columns far from 0 would cancel out
+        rows, columns = shape_of(value)
+        apart = rw.emit("top.Sub", reshape(rw, value, (rows, 1, columns)), like(rw, vectors[None], value))
+        away = rw.emit("top.Reduce", rw.emit("top.Square", apart), axes=(2,), keepdims=False, mode="ReduceSum")
+        return rw.emit("top.Exp", rw.emit("top.MulConst", away, const_val=-float(gamma)))
     product = rw.emit("top.MatMul", value, like(rw, vectors, value), right_transpose=True)
     if kind == "LINEAR":
         return product
-    if kind == "RBF":
-        squares = rw.emit("top.Reduce", rw.emit("top.Square", value), axes=(1,), mode="ReduceSum")
-        away = rw.emit("top.Add", rw.emit("top.MulConst", product, const_val=-2.0), squares, like(rw, (vectors**2).sum(1), value))
-        return rw.emit("top.Exp", rw.emit("top.MulConst", away, const_val=-float(gamma)))
     if kind not in ("POLY", "SIGMOID"):
         raise Unsupported(f"has kernel {kind!r}, and LINEAR, POLY, RBF and SIGMOID can be converted")
     moved = rw.emit("top.AddConst", rw.emit("top.MulConst", product, const_val=float(gamma)), const_val=float(offset))
