@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import transload
-from transload.errors import ShapeError
+from transload.errors import ShapeError, VerifyError
 from transload.ir import F32, I8, I32, Dense, Module, QuantType, TensorType, Value, new_module, set_results
 from transload.ir.build import Builder
 from transload.ir.verify import verify
@@ -115,3 +115,17 @@ def test_scales_by_channel_follow_what_moves_them() -> None:
     assert cut.quant.scales == (scales[2], scales[1])
     set_results(module.main, [cut], ["y"])
     verify(module)
+
+
+@pytest.mark.parametrize(("name", "number", "fits"), [
+    ("input_zero", -128, True), ("input_zero", 1 << 31, False), ("output_zero", -1 << 63, False), ("multiplier", 1 << 40, False),
+    ("multiplier", (1 << 31) - 1, True), ("shift", 62, True), ("shift", 64, False)])
+def test_numbers_that_a_chip_has_no_bits_for(name: str, number: int, fits: bool) -> None:
+    """They went as far as the simulator, which told them in Python's words."""
+    module, build, (x,) = one((4,))
+    set_results(module.main, [build.emit("tpu.requantize", x, element=Q8, **{name: number})], ["y"])
+    if fits:
+        verify(module)
+    else:
+        with pytest.raises(VerifyError, match=f"{name} {number}"):
+            verify(module)

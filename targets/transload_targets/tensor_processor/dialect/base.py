@@ -5,11 +5,11 @@ from __future__ import annotations
 from transload.errors import ShapeError
 from transload.ir import Op, TensorType, Type
 from transload.ir.core import Value
-from transload.ir.declare import FLOAT, INT, DeclaredOp, Dialect, attribute, enum
+from transload.ir.declare import FLOAT, INT, DeclaredOp, Dialect, attribute, constraint, enum
 
 from ..chip.description import ROUNDINGS
 
-__all__ = ["ROUNDING", "TPU", "Clamped", "Rescaled", "broadcast", "fail", "shape_of"]
+__all__ = ["ROUNDING", "TPU", "Clamped", "Rescaled", "beyond_limits", "broadcast", "fail", "shape_of"]
 
 TPU = Dialect(
     "tpu",
@@ -25,8 +25,26 @@ ROUNDING = enum(*ROUNDINGS)
 """How a sum is rounded when it is scaled, see `arithmetic.scaling`."""
 
 
+_LIMITS = {"zero": (-(1 << 31), (1 << 31) - 1), "multiplier": (-(1 << 31), (1 << 31) - 1), "shift": (-62, 62)}
+"""By the last word of its name, the least and the greatest number that an attribute of integers may be."""
+
+
+def beyond_limits(op: Op) -> str:
+    """Which zero point, multiplier or shift a chip has no bits for; nothing where it has them for all."""
+    for name, number in op.attributes.items():
+        least, most = _LIMITS.get(name.rpartition("_")[2], (None, None))
+        if least is not None and most is not None and isinstance(number, int) and not least <= number <= most:
+            return f"{name} {number}"
+    return ""
+
+
 class Clamped(DeclaredOp):
     """Base of ops whose result may be kept between two numbers, of those that are stored."""
+
+    @constraint
+    def numbers_have_bits(op) -> bool | str:
+        """zero points and multipliers have 32 bits, and shifts go by 62 at most"""
+        return beyond_limits(op) or True
 
     low = attribute(FLOAT, "the least stored number that may result; absent: that of the type", optional=True)
     high = attribute(FLOAT, "the greatest stored number that may result; absent: that of the type", optional=True)

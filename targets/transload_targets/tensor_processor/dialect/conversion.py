@@ -5,7 +5,7 @@ from __future__ import annotations
 from transload.ir import Type
 from transload.ir.declare import BOOLEAN, FLOAT, INT, DeclaredOp, attribute, constraint, enum, operand, result
 
-from .base import TPU, Rescaled
+from .base import TPU, Rescaled, beyond_limits
 
 __all__: list[str] = []
 
@@ -46,6 +46,11 @@ class Cast(DeclaredOp):
     away = attribute(BOOLEAN, "whether halves of negative ones are rounded down: 1 is taken from them", default=False)
     full = attribute(FLOAT, "what the greatest number becomes", default=1.0)
     traits = ("elementwise",)
+
+    @constraint
+    def zero_has_bits(op) -> bool | str:
+        """a zero point has 32 bits"""
+        return beyond_limits(op) or True
 
     @constraint
     def of_floats(op) -> bool:
