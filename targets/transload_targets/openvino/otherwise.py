@@ -38,6 +38,7 @@ from transload.ir import (
 from transload.ir.build import Builder, constant_of
 
 from .short import OPSET, cut_to_16_bits
+from .sixteen import write_out_16_bits
 
 __all__ = ["keeps_proportions", "plain_sizes", "write_otherwise"]
 
@@ -88,6 +89,7 @@ def write_otherwise(module: Module) -> bool:
         else:
             continue
         changed = True
+    changed |= write_out_16_bits(module)
     changed |= cut_to_16_bits(module)
     if powers:
         listed = ", ".join(powers[:_SHOWN]) + (", ..." if len(powers) > _SHOWN else "")
