@@ -1,4 +1,4 @@
-"""Quantized numbers of 16 bits, written out for OpenVINO: its plugin takes the two operators for nothing, or does not load them."""
+"""Quantized numbers of 16 bits, written out for OpenVINO: its plugin takes the operators for nothing, or does not load them."""
 
 from __future__ import annotations
 
