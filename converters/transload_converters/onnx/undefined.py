@@ -69,6 +69,16 @@ def _is_logarithm_beyond(op: Op, operands: Sequence[Any]) -> bool:
     return bool((array.astype(np.float64).sum(tuple(axes) if axes is not None else None) <= 0).any())
 
 
+def _is_extreme(op: Op) -> bool:
+    """Whether an op gives the greatest or the least of several floats, or where that is."""
+    kinds = {"top.Reduce": ("ReduceMax", "ReduceMin"), "top.Arg": ("ArgMax", "ArgMin"), "top.MaxPool": (None,)}
+    return op.name in kinds and op.operands[0].is_float and op.attribute("mode") in kinds[op.name]
+
+
+def _is_no_number(op: Op, operands: Sequence[Any]) -> bool:
+    return bool(np.isnan(np.asarray(operands[0]).astype(np.float32)).any())
+
+
 _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str], ...] = (
     (is_whole_power, is_power_beyond,
      "powers of integers that no integer is: negative ones of 0, or beyond what the type holds"),
@@ -80,6 +90,9 @@ _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str
     (_is_narrow_cast, _is_no_whole_number,
      "integers of few bits are made of numbers that are no whole ones, or beyond: "
      "onnxruntime rounds them, and ONNX's reference cuts them off"),
+    (_is_extreme, _is_no_number,
+     "the greatest or the least of numbers of which one is NaN: ONNX leaves open which that is, and onnxruntime drops NaN but "
+     "where it comes first"),
     (_is_of_a_power, _has_a_sign, "numbers below zero are made powers of two (float8e8m0), which ONNX leaves open"),
     (is_counted, _is_counted_beyond,
      "what QuantizeLinear is given is no number, or more than 2^31 steps; ONNX does not say what becomes of it, and onnxruntime "

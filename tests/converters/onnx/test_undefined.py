@@ -322,3 +322,22 @@ def test_what_a_causal_mask_hides_is_not_looked_at(tmp_path: Path) -> None:
     for target in ("tosa", "stablehlo"):
         found = transload.convert(file, target, tmp_path / target).verification
         assert found is not None and found.passed, found
+
+
+@pytest.mark.parametrize(("operator", "how"), [
+    ("ReduceMax", {"axes": [1], "keepdims": 1}), ("ReduceMin", {"axes": [2, 3]}), ("MaxPool", {"kernel_shape": [2, 2]}),
+    ("GlobalMaxPool", {}), ("ArgMax", {"axis": 3})])
+@pytest.mark.parametrize(("number", "status"), [(np.nan, "inconclusive"), (np.inf, "passed")])
+def test_the_greatest_of_nan_is_not_judged(
+    operator: str, how: dict[str, Any], number: float, status: str, tmp_path: Path,
+) -> None:
+    """onnxruntime drops it but where it comes first, so that a right result was told as failed."""
+    pytest.importorskip("onnxruntime")
+    x = np.random.default_rng(0).normal(size=(1, 3, 4, 4)).astype(np.float32)
+    x[0, 1, 2, 2] = number
+    file = tmp_path / "model.onnx"
+    file.write_bytes(make_model([node(operator, ["x"], ["y"], **how)], {"x": x}, ["y"], opset=13).SerializeToString())
+    found = transload.convert(file, "tosa", tmp_path / "out", input_data={"x": x}).verification
+    assert found is not None and found.status in (status, "passed"), found
+    if found.status == "inconclusive":
+        assert "of which one is NaN" in found.why
