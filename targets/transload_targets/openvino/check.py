@@ -22,6 +22,9 @@ __all__ = ["converted", "findings_of"]
 
 _DEAF = frozenset({"onnx.ReduceL1", "onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
 """Operators whose attribute `axes` OpenVINO 2026.4 does not read; it reads the operand that later opsets have in its place."""
+_RECURRENT = frozenset({"onnx.RNN", "onnx.GRU", "onnx.LSTM"})
+_ACTIVATIONS = frozenset({"sigmoid", "tanh", "relu"})
+"""Of those layers, that the CPU plugin of OpenVINO 2026.4 has."""
 
 
 def findings_of(module: Module) -> list[Finding]:
@@ -60,11 +63,20 @@ def _unread(op: Op) -> tuple[str, str] | None:
             return "OpenVINO does not read `exclude_outside`", "resize without it, or before the model"
         if keeps_proportions(op) and plain_sizes(op) is None:
             return "OpenVINO does not read `keep_aspect_ratio_policy`", "resize to sizes that have the input's proportions"
+    if op.name in _RECURRENT and (others := _others(op)):
+        return (f"OpenVINO's CPU plugin has no recurrent layers with {', '.join(others)}",
+                "write it out, step by step: --passes unroll-recurrent")
     if op.name == "onnx.LRN" and op.attribute("size", 1) % 2 == 0:
         return "OpenVINO takes windows of an even size for odd ones", "an odd size can be converted"
     if op.name == "onnx.TopK" and any(0 in (value.known_shape or ()) for value in op.results):
         return "OpenVINO's CPU plugin does not load what is empty", "leave out what takes none"
     return None
+
+
+def _others(op: Op) -> list[str]:
+    """Activations of a recurrent layer that OpenVINO 2026.4 converts, and does not load."""
+    given = map(str, op.attribute("activations") or ())
+    return sorted({name for name in given if name.lower() not in _ACTIVATIONS})
 
 
 def _shrinks(op: Op) -> bool:
