@@ -6,12 +6,13 @@ Found by running every layer that both know, with each of its fields, beside the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from transload.ir import Module, Op, TensorType
+from transload_hub.far import looked_at
 
 from .geometry import Windows, conv_windows
 
@@ -30,6 +31,9 @@ def undefined(source: Module, hub: Module | None, inputs: Mapping[str, Any]) -> 
                 found.setdefault(why, []).append(str(op.location))
         if _pools_of_no_image(source, op, inputs):
             found.setdefault(_NO_IMAGE, []).append(str(op.location))
+    detections = [str(op.location) for op in source.walk() if op.name == "caffe.DetectionOutput"]
+    if detections and hub is not None and _are_tied(hub, inputs):
+        found[_TIED] = detections
     return "; ".join(f"{', '.join(names[:3])}: {why}" for why, names in found.items())
 
 
@@ -45,6 +49,22 @@ def _pools_of_no_image(source: Module, op: Op, inputs: Mapping[str, Any]) -> boo
         return False
     regions = np.asarray([*inputs.values()][places.index(op.operands[1])], np.float64).reshape(-1, 5)
     return not ((regions[:, 0] >= 0) & (regions[:, 0] < shape[0]) & (regions[:, 0] % 1 == 0)).all()
+
+
+_TIED = "scores that are next to equal, of which OpenCV sorts any first"
+_NEAR = 1e-6
+"""How near two scores are, beside their size, for roundings to exchange them."""
+
+
+def _are_tied(hub: Module, inputs: Mapping[str, Any]) -> bool:
+    """Whether scores are sorted of which two that are above 0 are next to equal."""
+    sorts = [op for op in hub.walk() if op.name == "top.TopK" and op.operands[0].is_float and op.attribute("largest", True)]
+
+    def tied(op: Op, operands: Sequence[Any]) -> bool:
+        scores = np.sort(np.moveaxis(np.asarray(operands[0], np.float64), op.attribute("axis", -1), -1))
+        return bool(((np.diff(scores) <= _NEAR * scores[..., :-1]) & (scores[..., :-1] > 0)).any())
+
+    return any(looked_at(hub, inputs, sorts, tied).values())
 
 
 def _windows(op: Any) -> Windows | None:

@@ -115,6 +115,24 @@ def test_boxes_are_in_caffes_order(tmp_path: Path, opencv: None) -> None:
     np.testing.assert_allclose(transload.run(module, inputs)["found"], wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_boxes_of_equal_scores_are_in_any_order(tied: bool, tmp_path: Path) -> None:
+    """A softmax that is 1 for several boxes: OpenCV sorted others first, and right detections were failed."""
+    path = tmp_path / "ssd.prototxt"
+    path.write_text(net_text("""
+        layer { name: "d" type: "DetectionOutput" bottom: "l" bottom: "c" bottom: "p" top: "found"
+                detection_output_param { num_classes: 3 share_location: true background_label_id: 0 keep_top_k: 6
+                                         nms_param { nms_threshold: 0.5 top_k: 10 }
+                                         code_type: CENTER_SIZE confidence_threshold: 0.1 } }
+    """, l=(1, 24), c=(1, 18), p=(1, 2, 24)))
+    scores = np.linspace(0.2, 0.9, 18, dtype=np.float32)
+    if tied:
+        scores[[1, 4]] = 1.0
+    module = transload.load(path)
+    given = {"l": np.zeros((1, 24), np.float32), "c": scores[None], "p": RNG.uniform(0, 1, (1, 2, 24)).astype(np.float32)}
+    assert ("next to equal" in undefined(module, transload.lower(module, "top"), given)) == tied
+
+
 def test_what_opencv_does_not_know_is_not_judged(tmp_path: Path, opencv: None) -> None:
     network = tmp_path / "net.prototxt"
     network.write_text(net_text('layer { name: "b" type: "BatchReindex" bottom: "x" bottom: "i" top: "y" }', x=(3, 2), i=(2,)))
