@@ -6,6 +6,8 @@ otherwise than it says is refused here: its CPU plugin computes numbers of 64 bi
 
 from __future__ import annotations
 
+import math
+
 from transload.contents import STRUCTURE
 from transload.errors import Finding, RunError, TransloadError, merge_findings
 from transload.ir import F64, Module, Op
@@ -17,11 +19,14 @@ from transload.worker import ChildEnded
 
 from .otherwise import keeps_proportions, plain_sizes
 from .session import HERE, OPENVINO
+from .short import OPSET
 
 __all__ = ["converted", "findings_of"]
 
 _DEAF = frozenset({"onnx.ReduceL1", "onnx.ReduceLogSum", "onnx.ReduceLogSumExp"})
 """Operators whose attribute `axes` OpenVINO 2026.4 does not read; it reads the operand that later opsets have in its place."""
+_SOFTMAX = 13
+"""The opset from which on a softmax is along its axis alone."""
 _RECURRENT = frozenset({"onnx.RNN", "onnx.GRU", "onnx.LSTM"})
 _ACTIVATIONS = frozenset({"sigmoid", "tanh", "relu"})
 """Of those layers, that the CPU plugin of OpenVINO 2026.4 has."""
@@ -39,8 +44,9 @@ def findings_of(module: Module) -> list[Finding]:
         for op in module.ops() if op.dialect == "onnx" and any(value.element_or_none == F64 for value in op.results)]
     if wide:
         return merge_findings(wide)
+    opset = module.attributes.get(OPSET, {}).get("ai.onnx", _SOFTMAX)
     deaf = [Finding(op.name, told[0], _names(op), told[1])
-            for op in module.walk() if (told := _unread(op)) is not None]
+            for op in module.walk() if (told := _unread(op) or (_flattened(op) if opset < _SOFTMAX else None)) is not None]
     if deaf:
         return merge_findings(deaf)
     why = _refusal(module)
@@ -71,6 +77,15 @@ def _unread(op: Op) -> tuple[str, str] | None:
     if op.name == "onnx.TopK" and any(0 in (value.known_shape or ()) for value in op.results):
         return "OpenVINO's CPU plugin does not load what is empty", "leave out what takes none"
     return None
+
+
+def _flattened(op: Op) -> tuple[str, str] | None:
+    """A softmax of opsets before 13 that is over several dimensions, of which OpenVINO 2026.4 takes the first alone."""
+    shape = op.operands[0].known_shape if op.name == "onnx.Softmax" else None
+    if shape is None or math.prod((size or 2) for size in shape[op.attribute("axis", 1) % max(len(shape), 1) + 1:]) <= 1:
+        return None
+    return ("OpenVINO takes it along one dimension, and it is over all from its axis on (before opset 13)",
+            "export the model in opset 13 or later, or along the last dimension")
 
 
 def _others(op: Op) -> list[str]:

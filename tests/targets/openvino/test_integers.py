@@ -325,3 +325,13 @@ def test_floats_of_16_bits_that_numpy_has_not(tmp_path: Path) -> None:
     given = dict.fromkeys(made.module.inputs, np.array([1, 2, -3, 0.5], bfloat16))
     (found,) = transload.run(tmp_path / "out", given).values()
     assert found.dtype == bfloat16 and found.tolist() == [2, 4, -6, 1]
+
+
+@needs_openvino
+@pytest.mark.parametrize(("how", "opset"), [({}, 11), ({"axis": 1}, 11), ({"axis": 2}, 11), ({"axis": 1}, 13), ({"axis": -2}, 12)])
+def test_a_softmax_over_several_dimensions_goes_by_the_hub(how: dict[str, Any], opset: int, tmp_path: Path) -> None:
+    """OpenVINO takes one before opset 13 along its axis alone, and the artifact was another function."""
+    given = saved(tmp_path / "m.onnx", "Softmax", [np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)], None, opset,
+                  **how)
+    found = transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", input_data=given).verification
+    assert found is not None and found.passed, found
