@@ -328,10 +328,11 @@ def test_floats_of_16_bits_that_numpy_has_not(tmp_path: Path) -> None:
 
 
 @needs_openvino
-@pytest.mark.parametrize(("how", "opset"), [({}, 11), ({"axis": 1}, 11), ({"axis": 2}, 11), ({"axis": 1}, 13), ({"axis": -2}, 12)])
+@pytest.mark.parametrize(("how", "opset"), [
+    ({}, 11), ({"axis": 1}, 11), ({"axis": 2}, 11), ({"axis": 1}, 13), ({"axis": -2}, 12)])
 def test_a_softmax_over_several_dimensions_goes_by_the_hub(how: dict[str, Any], opset: int, tmp_path: Path) -> None:
     """OpenVINO takes one before opset 13 along its axis alone, and the artifact was another function."""
-    given = saved(tmp_path / "m.onnx", "Softmax", [np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)], None, opset,
-                  **how)
+    numbers = np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)
+    given = saved(tmp_path / "m.onnx", "Softmax", [numbers], None, opset, **how)
     found = transload.convert(tmp_path / "m.onnx", "openvino", tmp_path / "out", input_data=given).verification
     assert found is not None and found.passed, found
