@@ -69,6 +69,23 @@ def _is_logarithm_beyond(op: Op, operands: Sequence[Any]) -> bool:
     return bool((array.astype(np.float64).sum(tuple(axes) if axes is not None else None) <= 0).any())
 
 
+_TOTALS: Mapping[str, Callable[..., Any]] = {
+    "ReduceSum": np.sum, "ReduceProd": np.prod, "ReduceL1": lambda array, axes: np.abs(array).sum(axes),
+    "ReduceSumSquare": lambda array, axes: np.square(array).sum(axes)}
+
+
+def _is_total(op: Op) -> bool:
+    """Whether an op makes one integer of several."""
+    return op.name == "top.Reduce" and op.attribute("mode") in _TOTALS and op.operands[0].is_integer
+
+
+def _is_total_beyond(op: Op, operands: Sequence[Any]) -> bool:
+    axes = op.attribute("axes")
+    array = np.asarray(operands[0], np.float64)
+    total = _TOTALS[op.attribute("mode")](array, tuple(axes) if axes is not None else None)
+    return bool((np.abs(total) > _MOST).any())
+
+
 def _is_extreme(op: Op) -> bool:
     """Whether an op gives the greatest or the least of several floats, or where that is."""
     kinds = {"top.Reduce": ("ReduceMax", "ReduceMin"), "top.Arg": ("ArgMax", "ArgMin"), "top.MaxPool": (None,)}
@@ -90,6 +107,8 @@ _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str
     (_is_narrow_cast, _is_no_whole_number,
      "integers of few bits are made of numbers that are no whole ones, or beyond: "
      "onnxruntime rounds them, and ONNX's reference cuts them off"),
+    (_is_total, _is_total_beyond,
+     "integers are added or multiplied beyond 32 bits; ONNX does not say what becomes of them, and onnxruntime gives the greatest"),
     (_is_extreme, _is_no_number,
      "the greatest or the least of numbers of which one is NaN: ONNX leaves open which that is, and onnxruntime drops NaN but "
      "where it comes first"),
