@@ -108,7 +108,7 @@ _MET: tuple[tuple[Callable[[Op], bool], Callable[[Op, Sequence[Any]], bool], str
      "integers of few bits are made of numbers that are no whole ones, or beyond: "
      "onnxruntime rounds them, and ONNX's reference cuts them off"),
     (_is_total, _is_total_beyond,
-     "integers are added or multiplied beyond 32 bits; ONNX does not say what becomes of them, and onnxruntime gives the greatest"),
+     "integers are added or multiplied beyond 32 bits; ONNX does not say what they become, and onnxruntime gives the greatest"),
     (_is_extreme, _is_no_number,
      "the greatest or the least of numbers of which one is NaN: ONNX leaves open which that is, and onnxruntime drops NaN but "
      "where it comes first"),
